@@ -1,0 +1,160 @@
+"""python -m autograder COMMAND: release | references | verify."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from autograder.errors import UserError
+
+
+def main(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except UserError as error:
+        print(f"autograder: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("autograder: interrupted; nothing is left half-written", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m autograder")
+    parser.add_argument("--root", type=Path, default=Path(), help="the repository (default: this folder)")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    release = commands.add_parser("release", help="make student/ from solutions/, and prove it")
+    release.add_argument("--check", action="store_true", help="change nothing; fail if student/ is not up to date")
+    release.add_argument("--zip", action="store_true", help="also write dist/student.zip")
+    release.add_argument("--prune", action="store_true", help="delete files in student/ that release did not make")
+    release.set_defaults(run=_release)
+
+    references = commands.add_parser("references", help="compute the reference files from solutions/")
+    references.add_argument("--check", action="store_true", help="change nothing; fail if they are not up to date")
+    references.set_defaults(run=_references)
+
+    verify = commands.add_parser("verify", help="the gate: prove that everything is right")
+    verify.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once (default: cores)")
+    verify.set_defaults(run=_verify)
+    return parser
+
+
+def _release(options: argparse.Namespace) -> int:
+    from autograder import release
+
+    plan = release.read_plan(options.root / "solutions" / "release.toml", options.root)
+    tree = release.build(plan)
+    if wrong := release.prove(plan, tree):
+        return _complain("the release is not fit to go out; nothing was written", wrong)
+    student = options.root / "student"
+    if options.check:
+        if wrong := release.differences(student, tree):
+            return _complain("student/ is not up to date; run 'python -m autograder release'", wrong)
+        print(f"student/ is up to date: {len(tree)} files")
+    else:
+        changed = release.write(student, tree, prune=options.prune)
+        print(f"student/: {len(tree)} files, {len(changed)} changed")
+    if options.zip:
+        path = options.root / "dist" / "student.zip"
+        release.write_zip(path, tree)
+        print(f"{path}: {path.stat().st_size:,} bytes")
+    return 0
+
+
+def _references(options: argparse.Namespace) -> int:
+    from autograder import make_references
+
+    made = _make_references(options.root)
+    folder = options.root / "tests"
+    if options.check:
+        wrong, exact = make_references.differences(folder, made)
+        if wrong:
+            return _complain("references are not up to date; run 'python -m autograder references'", wrong)
+        how = "to the byte" if exact else "up to the rounding of this machine"
+        print(f"references are up to date: {len(made)} files, {how}")
+    else:
+        changed = make_references.write(folder, made)
+        print(f"references: {len(made)} files, {len(changed)} changed")
+    return 0
+
+
+def _make_references(root: Path) -> dict[str, bytes]:
+    from autograder import make_references
+    from autograder.course import read_course
+    from autograder.mistakes import read_table
+    from autograder.mutants import Sources
+
+    solutions = root / "solutions"
+    with _Progress() as told:
+        return make_references.make(
+            Sources(solutions), read_table(solutions / "mistakes"), read_course("default"), told
+        )
+
+
+def _verify(options: argparse.Namespace) -> int:
+    import torch
+
+    from autograder import make_references, release
+    from autograder.course import available, read_course
+    from autograder.mistakes import read_table
+    from autograder.mutants import Sources
+    from autograder.verify import Line, table_text, verify
+
+    torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
+    started = time.monotonic()
+    solutions = options.root / "solutions"
+    plan = release.read_plan(solutions / "release.toml", options.root)
+    tree = release.build(plan)
+    wrong = release.prove(plan, tree) or release.differences(options.root / "student", tree)
+    lines = [
+        Line("release is fit and up to date", "no difference", f"{len(wrong)} differences", not wrong, tuple(wrong[:5]))
+    ]
+    made = _make_references(options.root)
+    wrong, _ = make_references.differences(options.root / "tests", made)
+    lines.append(
+        Line("references are up to date", "no difference", f"{len(wrong)} differences", not wrong, tuple(wrong[:5]))
+    )
+    table = read_table(solutions / "mistakes")
+    courses = [read_course(name) for name in available()]
+    folders = [options.root / "tests" / part for part in make_references.PARTS]
+    with _Progress() as told:
+        lines += verify(Sources(solutions), table, courses, folders, max(1, options.jobs), told)
+    print(table_text(lines, shutil.get_terminal_size((100, 24)).columns))
+    print(f"{len(table)} mistakes, {len(courses)} courses, {time.monotonic() - started:.0f} s")
+    return 0 if all(line.held for line in lines) else 1
+
+
+def _complain(what: str, wrong: list[str]) -> int:
+    print(f"autograder: {what}", file=sys.stderr)
+    for line in wrong[:20]:
+        print(f"  {line}", file=sys.stderr)
+    if len(wrong) > 20:
+        print(f"  and {len(wrong) - 20} more", file=sys.stderr)
+    return 1
+
+
+class _Progress:
+    """One line on a terminal that is written over; nothing where output is kept in a file."""
+
+    def __enter__(self) -> Callable[[str], None]:
+        self.live = sys.stderr.isatty()
+        return self._tell
+
+    def _tell(self, text: str) -> None:
+        if self.live:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

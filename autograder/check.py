@@ -1,0 +1,109 @@
+"""The student's check: the public checks, here and now, with the messages of the grader."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from pathlib import Path
+
+from autograder.course import Course, read_course
+from autograder.engine import Examiner, collect
+from autograder.errors import UserError
+from autograder.local import sitting
+from autograder.report import message
+from autograder.results import Row, rows
+
+MARKS = {"passed": "✓", "failed": "✗", "not started": "·", "could not check": "?"}
+COLOURS = {"passed": "32", "failed": "31", "not started": "2", "could not check": "33"}
+
+
+def main(arguments: list[str], root: Path) -> int:
+    """`python check.py [EXERCISE ...]`: 0 only if everything that was asked for passes."""
+    parser = argparse.ArgumentParser(
+        prog="check.py", description="Check your work: all exercises, or only those you name."
+    )
+    parser.add_argument("exercises", nargs="*", metavar="EXERCISE")
+    parser.add_argument("--list", action="store_true", help="list the exercises and stop")
+    options = parser.parse_args(arguments)
+    try:
+        course = read_course("default")
+        if options.list:
+            print("\n".join(f"{item.slug:24} handout {item.handout}" for item in course.graded))
+            return 0
+        wanted = _wanted(course, options.exercises)
+        passed: list[bool] = []
+        collect([root / "tests" / "public"], lambda examiner: passed.append(_run(examiner, course, wanted, root)))
+        return 0 if all(passed) else 1
+    except UserError as error:
+        print(f"check.py: {error}", file=sys.stderr)
+        return 2
+
+
+def _wanted(course: Course, names: list[str]) -> list[str]:
+    known = [item.slug for item in course.graded]
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else "python check.py --list shows them all"
+            raise UserError(f"there is no exercise '{name}'; {hint}")
+    return [slug for slug in known if not names or slug in names]
+
+
+def _run(examiner: Examiner, course: Course, wanted: list[str], root: Path) -> bool:
+    seen: list[Row] = []
+    section = ""
+    mine = sitting(root, course)
+    for slug in wanted:
+        item = course.items[slug]
+        if item.section != section:
+            section = item.section
+            print(f"\n{section}")
+        outcomes = examiner.examine(mine, only=[slug])
+        row = next(row for row in rows(course, outcomes) if row.item.slug == slug and row.part == "public")
+        seen.append(row)
+        _show(row)
+    return _close(seen)
+
+
+def _state(row: Row) -> str:
+    kinds = {outcome.finding.kind for outcome in row.outcomes if outcome.finding}
+    return "not started" if kinds == {"not started"} else row.verdict
+
+
+def _show(row: Row) -> None:
+    state = _state(row)
+    right = sum(outcome.verdict == "passed" for outcome in row.outcomes)
+    note = "not started" if state == "not started" else f"{right} of {len(row.outcomes)} checks"
+    if row.item.given:
+        note += " (given code)"
+    print(_coloured(f"  {MARKS[state]} {row.item.slug:24}{note}", state), flush=True)
+    if state == "not started":
+        return
+    told: set[str] = set()
+    for outcome in row.outcomes:
+        lines = message(outcome, row.item.handout, row.item.files) if outcome.verdict != "passed" else []
+        if outcome.trouble:
+            lines.append(f"  {outcome.trouble.splitlines()[-1]}")
+        text = "\n".join(f"      {line}" for line in lines)
+        if lines and lines[0] not in told:  # one exception seen by five checks is told once
+            print(text)
+            told.add(lines[0])
+
+
+def _close(seen: list[Row]) -> bool:
+    done = [row for row in seen if row.verdict == "passed"]
+    left = [row for row in seen if row.verdict != "passed"]
+    print(f"\n{len(done)} of {len(seen)} pass their public checks.", end="")
+    if left:
+        print(f" Next: {left[0].item.slug} (handout {left[0].item.handout}).")
+    else:
+        print(" Hidden checks decide the rest; they ask for nothing that the handout does not.")
+    return not left
+
+
+def _coloured(text: str, state: str) -> str:
+    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
+        return text
+    return f"\033[{COLOURS[state]}m{text}\033[0m"

@@ -1,0 +1,219 @@
+"""Course files: which exercises count, for how much, and where they may be found."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from autograder.compare import Tolerance
+from autograder.errors import UserError
+from autograder.exercises import DEFINES, EXERCISES
+
+FOLDER = Path(__file__).parent / "courses"
+Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]
+By = Literal["grader", "person", "coming"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One exercise of a course. Only those graded by the grader are counted as autograded."""
+
+    slug: str
+    section: str
+    handout: str
+    by: By
+    public: int
+    hidden: int
+    points: int
+    given: bool
+    extra_credit: bool
+    files: tuple[str, ...]
+    deadline: int
+    visibility: Visibility  # of the hidden checks; public ones are always visible
+    threshold: float | None
+
+    def points_of(self, part: str) -> int:
+        return self.public if part == "public" else self.hidden
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course file, checked."""
+
+    name: str
+    title: str
+    items: Mapping[str, Item]
+    tolerances: Mapping[str, Tolerance]
+    thresholds: Mapping[str, float]
+    required: int
+    extra_credit: int
+
+    @property
+    def graded(self) -> list[Item]:
+        """What the grader grades, in the order of the file."""
+        return [item for item in self.items.values() if item.by == "grader"]
+
+    @property
+    def files(self) -> dict[str, tuple[str, ...]]:
+        """Which files may hold each name that is looked for in a submission."""
+        return {DEFINES.get(item.slug, item.slug): item.files for item in self.graded}
+
+    def tolerance(self, slug: str) -> Tolerance:
+        return self.tolerances[EXERCISES[slug].tolerance] if slug in EXERCISES else Tolerance()
+
+
+def available(folder: Path = FOLDER) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def read_course(name: str, folder: Path = FOLDER) -> Course:
+    """Read a course by name, or from a path that ends in .toml."""
+    path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
+    if not path.is_file():
+        raise UserError(f"no course '{name}'; there are {', '.join(available(folder))}, or give a .toml file")
+    return _Reader(path).read()
+
+
+class _Reader:
+    """Reads one file; every complaint names the file, the line and the key."""
+
+    KEYS = ("title", "totals", "tolerance", "threshold", "section")
+    SECTION_KEYS = ("title", "files", "deadline", "visibility", "exercises")
+    ITEM_KEYS = (
+        *("slug", "handout", "by", "public", "hidden", "points", "given", "extra_credit"),
+        *("files", "deadline", "visibility", "threshold"),
+    )
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.text = path.read_text(encoding="utf-8")
+            self.data = tomllib.loads(self.text)
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path}: not UTF-8 text ({error.reason})") from None
+        except tomllib.TOMLDecodeError as error:
+            raise UserError(f"{path}: {error}") from None
+
+    def read(self) -> Course:
+        self._known(self.data, self.KEYS, "")
+        items: dict[str, Item] = {}
+        for section in self._get(self.data, "section", list, ""):
+            for item in self._section(section):
+                if item.slug in items:
+                    raise self._wrong("slug", f"'{item.slug}' is listed twice", item.slug)
+                items[item.slug] = item
+        totals = self._get(self.data, "totals", dict, "")
+        course = Course(
+            name=self.path.stem,
+            title=self._get(self.data, "title", str, ""),
+            items=items,
+            tolerances=self._tolerances(),
+            thresholds=self._numbers("threshold", {"query_error": 0.05}),
+            required=self._get(totals, "required", int, ""),
+            extra_credit=self._get(totals, "extra_credit", int, ""),
+        )
+        for key, extra in (("required", False), ("extra_credit", True)):
+            total = sum(item.points for item in items.values() if item.extra_credit is extra)
+            if total != totals[key]:
+                raise self._wrong(key, f"is {totals[key]}, but the exercises add up to {total}")
+        return course
+
+    def _section(self, section: dict[str, Any]) -> list[Item]:
+        title = self._get(section, "title", str, "")
+        self._known(section, self.SECTION_KEYS, "")
+        return [self._item(entry, section, title) for entry in self._get(section, "exercises", list, title)]
+
+    def _item(self, entry: dict[str, Any], section: dict[str, Any], title: str) -> Item:
+        if not isinstance(entry, dict):
+            raise self._wrong("exercises", 'must be a list of tables like { slug = "...", public = 1 }', title)
+        slug: str = self._get(entry, "slug", str, title)
+        self._known(entry, self.ITEM_KEYS, slug)
+        by: By = self._choice(entry, "by", get_args(By), "grader", slug)
+        given: bool = self._get(entry, "given", bool, slug, False)
+        public: int = self._get(entry, "public", int, slug, 0)
+        hidden: int = self._get(entry, "hidden", int, slug, 0)
+        for key in ("public", "hidden", "points"):
+            if entry.get(key, 0) < 0:
+                raise self._wrong(key, "must not be negative", slug)
+        if by == "grader" and "points" in entry:
+            raise self._wrong("points", "is for what a person grades; give 'public' and 'hidden' instead", slug)
+        if by != "grader" and (public or hidden or given):
+            raise self._wrong("by", "what the grader does not grade has 'points' only", slug)
+        if given and (public or hidden):
+            raise self._wrong("given", "given code carries no points", slug)
+        files = entry.get("files", section.get("files", []))
+        if not isinstance(files, list) or not all(isinstance(file, str) for file in files):
+            raise self._wrong("files", "must be a list of file names", slug)
+        if by == "grader" and not files:
+            raise self._wrong("files", "is missing: where may students put it?", slug)
+        merged = {key: section[key] for key in ("deadline", "visibility") if key in section} | entry
+        deadline: int = self._get(merged, "deadline", int, slug, 20)
+        if deadline <= 0:
+            raise self._wrong("deadline", "must be a positive number of seconds", slug)
+        threshold = self._get(entry, "threshold", float, slug) if "threshold" in entry else None
+        return Item(
+            slug=slug,
+            section=title,
+            handout=self._get(entry, "handout", str, slug),
+            by=by,
+            public=public,
+            hidden=hidden,
+            points=self._get(entry, "points", int, slug, public + hidden),
+            given=given,
+            extra_credit=self._get(entry, "extra_credit", bool, slug, False),
+            files=tuple(files),
+            deadline=deadline,
+            visibility=self._choice(merged, "visibility", get_args(Visibility), "visible", slug),
+            threshold=threshold,
+        )
+
+    def _tolerances(self) -> dict[str, Tolerance]:
+        numbers = self._numbers("tolerance", {"values": 1e-5, "rope": 1e-4})
+        return {"values": Tolerance(relative=numbers["values"]), "rope": Tolerance(0.0, absolute=numbers["rope"])}
+
+    def _numbers(self, table: str, known: dict[str, float]) -> dict[str, float]:
+        given = self._get(self.data, table, dict, "", {})
+        self._known(given, tuple(known), "")
+        numbers = {key: self._get(given, key, float, "", usual) for key, usual in known.items()}
+        for key, value in numbers.items():
+            if not 0 < value < 1:
+                raise self._wrong(key, "must lie between 0 and 1")
+        return numbers
+
+    def _get(self, table: dict[str, Any], key: str, kind: type, near: str, *usual: Any) -> Any:
+        if key not in table:
+            if usual:
+                return usual[0]
+            raise self._wrong(key, "is missing", near)
+        value = table[key]
+        if type(value) is not kind:
+            names = {str: "text", int: "a whole number", float: "a decimal number", bool: "true or false"}
+            raise self._wrong(key, f"must be {names.get(kind, 'a ' + kind.__name__)}, is {value!r}", near)
+        return value
+
+    def _choice(self, table: dict[str, Any], key: str, choices: tuple[str, ...], usual: str, near: str) -> Any:
+        value = self._get(table, key, str, near, usual)
+        if value not in choices:
+            raise self._wrong(key, f"is '{value}', must be one of {', '.join(choices)}", near)
+        return value
+
+    def _known(self, table: dict[str, Any], known: tuple[str, ...], near: str) -> None:
+        for key in table:
+            if key not in known:
+                raise self._wrong(key, f"is not known here; known are {', '.join(known)}", near)
+
+    def _wrong(self, key: str, what: str, near: str = "") -> UserError:
+        """TOML parsers forget lines, so look for the key again: behind its neighbour, or anywhere."""
+        lines = self.text.splitlines()
+        named = re.compile(rf"(?<![\w-])\[*{re.escape(key)}\b\s*[=\]]")
+        around = [n for n, line in enumerate(lines, 1) if near and f'"{near}"' in line]
+        exact = [n for n in around if named.search(lines[n - 1])]
+        anywhere = [n for n, line in enumerate(lines, 1) if named.search(line)]
+        after = [n for n in anywhere if around and n >= around[-1]]
+        line = next(iter([*exact[-1:], *(around[-1:] if key == "slug" or near else []), *after, *anywhere]), 1)
+        about = f" of '{near}'" if near and key != "slug" else ""
+        return UserError(f"{self.path}:{line}: '{key}'{about} {what}")

@@ -1,0 +1,176 @@
+"""The exercises that have reference tensors: how each is called, and how its result is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from autograder.compare import Tolerance, compare_form, compare_values, difference, first_index
+from autograder.findings import CheckFailed, Finding
+from autograder.perform import Reply
+from autograder.plain import Config, Plain
+from autograder.references import Case
+from autograder.submission import Submission
+
+Call = Callable[[Submission, Case], Reply]  # gradients come back if the case has a cotangent
+Judge = Callable[[Plain, Case, Tolerance], Finding | None]
+
+# Exercises whose name is not the name to look for in a student's file.
+DEFINES: Mapping[str, str] = {
+    "causal_self_attention": "CausalSelfAttention",
+    "span_corruption": "CharCorruptionDataset",
+    "char_vocabulary": "CharCorruptionDataset",
+    "name_dataset": "NameDataset",
+}
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise. `tolerance` is the course's name for it; `axes` names the result's last axes."""
+
+    slug: str
+    axes: tuple[str, ...]
+    call: Call
+    judge: Judge
+    tolerance: str = "values"
+
+
+def _function(slug: str) -> Call:
+    def call(submission: Submission, case: Case) -> Reply:
+        return submission.call(slug, *case.arguments.values(), cotangent=case.cotangent)
+
+    return call
+
+
+def _by_values(slug: str, axes: tuple[str, ...]) -> Judge:
+    def judge(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
+        return compare_values(slug, actual, case.expected, tolerance, axes)
+
+    return judge
+
+
+def _rope_cache(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
+    """The cache may be float32 or float64, whichever the student likes."""
+    if isinstance(actual, Tensor) and actual.dtype == torch.float64:
+        actual = actual.float()
+    return compare_values("precompute_rotary_emb", actual, case.expected, tolerance, ("position", "pair", "cos/sin"))
+
+
+def _mask(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
+    """Booleans and numbers 0 and 1 of any type are the same answer."""
+    form = compare_form("make_causal_mask", actual, case.expected, dtype=False)
+    if form is not None:
+        return form
+    assert isinstance(actual, Tensor)
+    numbers, expected = actual.double(), case.expected.double()
+    strange = (numbers != 0) & (numbers != 1)
+    if strange.any():
+        value = float(numbers[first_index(strange)])
+        return Finding(
+            "values",
+            "make_causal_mask: entries must be True/False or 1/0",
+            (f"One of yours is {value:g}.", "1 means 'may attend'; -inf belongs in apply_causal_mask."),
+        )
+    wrong = numbers != expected
+    if not wrong.any():
+        return None
+    index = first_index(wrong)
+    return Finding(
+        "values",
+        f"make_causal_mask: right shape {tuple(actual.shape)}, wrong pattern",
+        (
+            difference(numbers, expected, index, ("query", "key")),
+            f"Query {index[0]} {'may' if expected[index] else 'may not'} attend to key {index[1]}.",
+        ),
+    )
+
+
+def _masked_scores(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
+    """Judged by effect: allowed scores untouched, the others of weight exactly 0 after a softmax."""
+    name, axes = "apply_causal_mask", ("query", "key")
+    form = compare_form(name, actual, case.expected)
+    if form is not None:
+        return form
+    assert isinstance(actual, Tensor)
+    allowed = case.expected.isfinite()
+    unlike = allowed & ~torch.isclose(actual, case.expected, rtol=1e-6, atol=1e-6)
+    if unlike.any():
+        return Finding(
+            "values" if actual[first_index(unlike)].isfinite() else "non-finite",
+            f"{name}: a score that is allowed was changed",
+            (difference(actual, case.expected, first_index(unlike), axes),),
+        )
+    leaking = ~allowed & (torch.softmax(actual, dim=-1) != 0)
+    if leaking.any():
+        index = first_index(leaking)
+        return Finding(
+            "values",
+            f"{name}: a forbidden score still gets weight after the softmax",
+            (
+                difference(actual, case.expected, index, axes),
+                f"Key {index[-1]} comes after query {index[-2]}, so its score must become -inf.",
+            ),
+        )
+    return None
+
+
+def _apply_causal_mask(submission: Submission, case: Case) -> Reply:
+    """Right with a mask of booleans or with the student's own: both conventions are fine."""
+    mask, scores = case.tensor("mask"), case.tensor("A")
+    reply = submission.call("apply_causal_mask", mask, scores)
+    if _masked_scores(reply.value, case, Tolerance()) is None:
+        return reply
+    try:
+        own = submission.make_causal_mask(scores.shape[-1])
+        with_own = submission.call("apply_causal_mask", own, scores)
+    except CheckFailed:  # whatever went wrong here, the answer to the boolean mask stands
+        return reply
+    return with_own if _masked_scores(with_own.value, case, Tolerance()) is None else reply
+
+
+WEIGHTS = tuple(f"{layer}.{part}" for layer in ("key", "query", "value", "proj") for part in ("weight", "bias"))
+
+
+def _causal_self_attention(submission: Submission, case: Case) -> Reply:
+    settings: dict[str, int | float | bool] = {"attn_pdrop": 0.1, "resid_pdrop": 0.1}
+    settings |= {name: case.number(name) for name in ("n_embd", "n_head", "block_size")}
+    if "rope" in case.arguments:  # a config without it means no rotation
+        settings["rope"] = bool(case.number("rope"))
+    state = {name: case.tensor(name) for name in WEIGHTS}
+    module = submission.create("CausalSelfAttention", Config(settings), state=state)
+    return module.call("forward", case.tensor("x"), cotangent=case.cotangent)
+
+
+TOKENS = ("batch", "token", "feature")
+
+
+def _step(slug: str, *axes: str, judge: Judge | None = None, tolerance: str = "values") -> Exercise:
+    return Exercise(slug, axes, _function(slug), judge or _by_values(slug, axes), tolerance)
+
+
+EXERCISES: Mapping[str, Exercise] = {
+    exercise.slug: exercise
+    for exercise in (
+        _step("pairwise_similarities", "query", "key"),
+        _step("attn_scaled", "query", "key"),
+        _step("attn_softmax", "query", "key"),
+        _step("compute_outputs", "query", "feature"),
+        _step("make_causal_mask", "query", "key", judge=_mask),
+        Exercise("apply_causal_mask", ("query", "key"), _apply_causal_mask, _masked_scores),
+        _step("split_heads", "batch", "head", "token", "feature"),
+        _step("merge_heads", *TOKENS),
+        _step("self_attention", *TOKENS),
+        _step("precompute_rotary_emb", "position", "pair", "cos/sin", judge=_rope_cache, tolerance="rope"),
+        _step("apply_rotary_emb", "token", "feature", tolerance="rope"),
+        Exercise(
+            "causal_self_attention",
+            TOKENS,
+            _causal_self_attention,
+            _by_values("CausalSelfAttention", TOKENS),
+            "rope",
+        ),
+    )
+}

@@ -1,0 +1,34 @@
+"""Writing files so that nobody ever sees half of one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write beside the target, then move into place: a reader sees the old file or the new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    """Write several files, each atomically; returns the names of those that changed."""
+    changed = []
+    for name, content in files.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != content:
+            write_atomically(path, content)
+            changed.append(name)
+    return changed

@@ -1,0 +1,55 @@
+"""What a check found wrong, as data. Rendering decides who may see which part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal[
+    "not started",
+    "missing",
+    "import",
+    "exception",
+    "type",
+    "shape",
+    "dtype",
+    "non-finite",
+    "values",
+    "property",
+]
+
+# All that a hidden check tells of a failure, beside its claim and a matched mistake: these
+# sentences hold no input, no expected value and no text that the student's code could choose.
+SPOKEN: dict[Kind, str] = {
+    "not started": "not started yet",
+    "missing": "not found in your submission",
+    "import": "the file could not be loaded",
+    "exception": "your code raised an exception",
+    "type": "the result has the wrong type",
+    "shape": "the result has the wrong shape",
+    "dtype": "the result has the wrong dtype",
+    "non-finite": "the result holds NaN or infinity where it should not",
+    "values": "the values differ from the reference",
+    "property": "this does not hold",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One failure. Only `kind`, `cause` and `where` may be shown for hidden checks."""
+
+    kind: Kind
+    headline: str
+    evidence: tuple[str, ...] = ()
+    cause: str = ""  # the slug of a known mistake that explains everything that was seen
+    where: str = ""  # "TypeError, src/attention.py line 12": never text chosen by the student's code
+
+
+@dataclass
+class CheckFailed(Exception):
+    """Raised by a check: the submission is wrong (any other exception is our own fault)."""
+
+    finding: Finding = field()
+
+    def __str__(self) -> str:
+        return self.finding.headline

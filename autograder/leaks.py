@@ -1,0 +1,135 @@
+"""Search a release for what must not be in it: solution lines, hidden checks, references, answers."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from autograder import references, regions
+
+NEAR = 0.9  # two normalised lines more alike than this are near-copies
+INFORMATIVE = 12  # a shorter line ("return x") says nothing
+MIN_BYTES = 16  # a tensor of fewer bytes occurs by chance
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What must not be found."""
+
+    lines: Mapping[str, str]  # normalised solution line -> where it stands
+    texts: Mapping[str, str]  # piece of text -> where it comes from
+    tensors: Mapping[bytes, str]  # bytes of a hidden tensor -> where it comes from
+
+    @staticmethod
+    def read(
+        root: Path, *, solutions: Sequence[Path], checks: list[str], references: list[str], answers: list[str]
+    ) -> Secrets:
+        lines: dict[str, str] = {}
+        for path in solutions:
+            if path.suffix in (".py", ".md"):
+                lines |= _solution_lines(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
+        texts: dict[str, str] = {}
+        for path in _matching(root, checks):
+            texts |= _literals(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
+        for path in _matching(root, answers):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if len(line) >= INFORMATIVE:
+                    texts[line] = path.relative_to(root).as_posix()
+        tensors: dict[bytes, str] = {}
+        for path in _matching(root, references):
+            tensors |= _tensors(path, path.relative_to(root).as_posix())
+        return Secrets(lines, texts, tensors)
+
+
+def _matching(root: Path, patterns: Iterable[str]) -> list[Path]:
+    return sorted(path for pattern in patterns for path in root.glob(pattern) if path.is_file())
+
+
+def _solution_lines(text: str, name: str) -> dict[str, str]:
+    """The informative lines inside regions that do not also stand outside of all regions."""
+    pieces = regions.parse(text, name)
+    given = {normalised(line) for piece in pieces for line in ([piece] if isinstance(piece, str) else piece.stub or ())}
+    found = {}
+    for piece in pieces:
+        if isinstance(piece, regions.Region):
+            for offset, line in enumerate(piece.body, start=1):
+                short = normalised(line)
+                if len(short) >= INFORMATIVE and short not in given:
+                    found[short] = f"{name}:{piece.line + offset}"
+    return found
+
+
+def _literals(source: str, name: str) -> dict[str, str]:
+    """Long strings of a hidden check: its corpora. Its docstrings are public claims."""
+    found = {}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.STRING and not token.string.startswith('"""'):
+            text = token.string.strip("frbu").strip("\"'")
+            if len(text) >= 2 * INFORMATIVE:
+                found[text] = f"{name}:{token.start[0]}"
+    return found
+
+
+def _tensors(path: Path, name: str) -> dict[bytes, str]:
+    """Inputs and outputs of the cases, unless too plain to be told apart (a mask, a counting row)."""
+    found = {}
+    for case in references.read(path).cases:
+        for label, tensor in [*case.arguments.items(), ("expected output", case.expected)]:
+            if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+                continue
+            content = tensor.contiguous().numpy().tobytes()
+            if len(content) >= MIN_BYTES and len(set(tensor.flatten().tolist())) >= 4:
+                found[content] = f"{name}: {label} of case '{case.name}'"
+    return found
+
+
+def normalised(line: str) -> str:
+    """A line without what a disguise could change: space, comments, quotes, case."""
+    line = re.sub(r"(?<!\\)#.*$", "", line) if not line.lstrip().startswith("#") else line.lstrip("# ")
+    return re.sub(r"[\s'\"`]+", "", line).lower()
+
+
+def leaks(tree: Mapping[str, bytes], secrets: Secrets) -> list[str]:
+    """Every secret that is found in a tree, one line each."""
+    found = []
+    for name, content in tree.items():
+        for tensor, origin in secrets.tensors.items():
+            if tensor in content:
+                found.append(f"{name} holds {origin}")
+        if b"\0" in content:
+            continue
+        text = content.decode("utf-8", errors="replace")
+        for secret, origin in secrets.texts.items():
+            if secret in text:
+                found.append(f"{name} holds text of {origin}")
+        for number, line in enumerate(text.splitlines(), start=1):
+            if re.search(r"\b(BEGIN|END) SOLUTION\b", line) and not name.startswith("autograder/"):
+                found.append(f"{name}:{number} holds a marker")
+            origin = _copy_of(normalised(line), secrets.lines)
+            if origin:
+                found.append(f"{name}:{number} is a (near-)copy of the solution at {origin}")
+    return found
+
+
+def _copy_of(line: str, secrets: Mapping[str, str]) -> str:
+    if len(line) < INFORMATIVE:
+        return ""
+    if line in secrets:
+        return secrets[line]
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2(line)
+    for secret, origin in secrets.items():
+        if secret in line:
+            return origin
+        matcher.set_seq1(secret)
+        # The cheap upper bounds rule out almost every pair before the costly ratio.
+        if matcher.real_quick_ratio() > NEAR and matcher.quick_ratio() > NEAR and matcher.ratio() > NEAR:
+            return origin
+    return ""

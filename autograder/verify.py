@@ -1,0 +1,200 @@
+"""The gate: prove that a release is right before anyone sees it.
+
+Solutions get full marks, stubs and lazy answers get nothing, every known mistake loses points
+exactly where it should and is named, and what is generated is up to date.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder import lazy, regions
+from autograder.course import Course
+from autograder.engine import Examiner, Outcome, collect
+from autograder.loading import forget
+from autograder.local import sitting
+from autograder.mistakes import Mistake
+from autograder.mutants import Sources, lay_out
+from autograder.results import lost, rows, score
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the gate's table."""
+
+    what: str
+    expected: str
+    found: str
+    held: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Candidate:
+    """A submission that the gate examines, and what must come of it."""
+
+    what: str
+    course: Course
+    texts: dict[str, str]
+    judge: Callable[[list[Outcome]], Line]
+    only: list[str] | None = None
+    carried: list[Outcome] = field(default_factory=list)
+
+
+def verify(
+    sources: Sources,
+    table: Sequence[Mistake],
+    courses: Sequence[Course],
+    folders: Sequence[Path],
+    jobs: int,
+    told: Callable[[str], None],
+) -> list[Line]:
+    """Examine all candidates; returns the table."""
+    default = next(course for course in courses if course.name == "default")
+    lines: list[Line] = []
+
+    def run(examiner: Examiner) -> None:
+        for course in courses:
+            lines.extend(_coverage(examiner, course))
+        solved = _warm_up(examiner, sources.solved(), default)
+        candidates = [_solution(sources, course) for course in courses]
+        candidates += [_stubs(sources, course) for course in courses]
+        candidates += [_lazy(sources, default, kind) for kind in lazy.ANSWERS]
+        candidates += [_mutant(sources, default, mistake, solved) for mistake in table]
+        lines.extend(_examined(examiner, candidates, jobs, told))
+
+    collect(folders, run)
+    return lines
+
+
+def _examined(
+    examiner: Examiner, candidates: Sequence[Candidate], jobs: int, told: Callable[[str], None]
+) -> list[Line]:
+    lines: dict[int, Line] = {}
+    with tempfile.TemporaryDirectory(prefix="gate-") as folder:
+        for number, candidate in enumerate(candidates):
+            lay_out(Path(folder) / str(number), candidate.texts)
+        sittings = [sitting(Path(folder) / str(n), candidate.course) for n, candidate in enumerate(candidates)]
+        only = [candidate.only for candidate in candidates]
+        for index, outcomes in examiner.examine_all(sittings, jobs, only):
+            candidate = candidates[index]
+            lines[index] = candidate.judge([*outcomes, *candidate.carried])
+            told(f"{len(lines)} of {len(candidates)}: {candidate.what}")
+    return [lines[index] for index in sorted(lines)]
+
+
+def _warm_up(examiner: Examiner, texts: dict[str, str], course: Course) -> list[Outcome]:
+    """Examine the solution in this process, so that what torch sets up on first use is inherited."""
+    with tempfile.TemporaryDirectory(prefix="gate-") as folder:
+        lay_out(Path(folder), texts)
+        try:
+            return examiner.examine(sitting(Path(folder), course))
+        finally:
+            forget(Path(folder))
+
+
+def _coverage(examiner: Examiner, course: Course) -> list[Line]:
+    """Every exercise that the grader grades has test files; every test file belongs to an exercise."""
+    missing = [item.slug for item in course.graded if item.slug not in examiner.exercises()]
+    return [Line(f"{course.name}: exercises without checks", "none", ", ".join(missing) or "none", not missing)]
+
+
+def _solution(sources: Sources, course: Course) -> Candidate:
+    total = sum(item.points for item in course.graded)
+
+    def judge(outcomes: list[Outcome]) -> Line:
+        earned = score(course, outcomes)
+        bad = [outcome for outcome in outcomes if outcome.verdict != "passed"]
+        return Line(
+            f"{course.name}: solutions", f"{total} points", f"{earned} points", earned == total and not bad, _why(bad)
+        )
+
+    return Candidate(f"{course.name}: solutions", course, sources.solved(), judge)
+
+
+def _stubs(sources: Sources, course: Course) -> Candidate:
+    def judge(outcomes: list[Outcome]) -> Line:
+        earned = score(course, outcomes)
+        kinds = {outcome.finding.kind for outcome in outcomes if outcome.finding}
+        broken = [o for o in outcomes if o.verdict == "could not check"]
+        found = f"{earned} points, {' and '.join(sorted(kinds))}"
+        held = earned == 0 and kinds == {"not started"} and not broken
+        return Line(f"{course.name}: stubs", "0 points, not started", found, held, _why(broken))
+
+    texts = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
+    return Candidate(f"{course.name}: stubs", course, texts, judge)
+
+
+def _lazy(sources: Sources, course: Course, kind: str) -> Candidate:
+    right = lazy.RIGHT.get(kind, frozenset())
+
+    def judge(outcomes: list[Outcome]) -> Line:
+        earning = {row.item.slug for row in rows(course, outcomes) if row.score}
+        broken = [o for o in outcomes if o.verdict == "could not check"]
+        return Line(f"lazy: {kind}", _names(right), _names(earning), earning == right and not broken, _why(broken))
+
+    return Candidate(f"lazy: {kind}", course, lazy.submission(sources.texts, kind), judge)
+
+
+def _mutant(sources: Sources, course: Course, mistake: Mistake, solved: list[Outcome]) -> Candidate:
+    texts = sources.mutant(mistake)
+    touched = _touched(course, sources.texts, texts)
+
+    def judge(outcomes: list[Outcome]) -> Line:
+        losing = lost(course, outcomes)
+        broken = [outcome for outcome in outcomes if outcome.verdict == "could not check"]
+        own = {o.finding.cause for o in outcomes if o.finding and o.exercise == mistake.exercise}
+        named = own - {""} == {mistake.slug}
+        found = _names(losing) if named else f"{_names(losing)}; named {_names(own - {''})}"
+        if losing == mistake.breaks and named:
+            others = len(losing) - 1
+            found = f"loses {mistake.exercise}" + (f" and {others} built on it" if others else "") + ", named"
+        held = losing == mistake.breaks and named and not broken
+        return Line(mistake.slug, _names(mistake.breaks), found, held, _why(broken))
+
+    carried = [outcome for outcome in solved if outcome.exercise not in touched]
+    return Candidate(mistake.slug, course, texts, judge, touched, carried)
+
+
+def _touched(course: Course, before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """The exercises whose files, or modules that these import, are not the solution's byte for byte.
+
+    The others would run the very code that the solution ran, so its outcomes are carried over.
+    """
+    changed = {Path(name).stem for name in after if before.get(name) != after[name]}
+    for _ in after:  # modules may import one another; follow them until nothing is added
+        changed |= {
+            Path(name).stem
+            for name, text in after.items()
+            if any(re.search(rf"^\s*(from|import) {stem}\b", text, re.MULTILINE) for stem in changed)
+        }
+    return [item.slug for item in course.graded if any(Path(file).stem in changed for file in item.files)]
+
+
+def _names(slugs: frozenset[str] | set[str]) -> str:
+    return ", ".join(sorted(slugs)) or "nothing"
+
+
+def _why(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    return tuple(f"{o.name}: {o.finding.headline if o.finding else o.trouble.splitlines()[-1]}" for o in outcomes[:3])
+
+
+def table_text(lines: Sequence[Line], width: int) -> str:
+    """The table: what was tried, what should lose (or earn), what did."""
+    first = max(len(line.what) for line in lines)
+    text = []
+    for line in lines:
+        mark = "ok  " if line.held else "OFF "
+        found = line.found if line.held else f"expected {line.expected}; found {line.found}"
+        room = max(20, width - first - 7)
+        text.append(
+            f"{mark} {line.what:{first}}  {found if len(found) <= room or not line.held else found[: room - 1] + '…'}"
+        )
+        text.extend(f"       {note}" for note in line.notes)
+    held = sum(line.held for line in lines)
+    text.append(f"{held} of {len(lines)} held")
+    return "\n".join(text)

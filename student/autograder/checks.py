@@ -1,0 +1,278 @@
+"""What the test files call: one function per kind of check, used by public and hidden tests alike."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import torch
+from torch import Tensor
+
+from autograder.compare import Tolerance, compare_values, difference, first_index, numbers, spoken
+from autograder.diagnose import Raised, explain
+from autograder.exercises import EXERCISES, Exercise
+from autograder.findings import CheckFailed, Finding, Kind
+from autograder.perform import Reply
+from autograder.plain import Plain
+from autograder.references import Case, Reference
+from autograder.submission import Submission
+
+
+def fail(kind: Kind, headline: str, *evidence: str, cause: str = "") -> NoReturn:
+    """Fail the running check; `cause` is the slug of a known mistake that was recognised."""
+    raise CheckFailed(Finding(kind, headline, evidence, cause))
+
+
+def matches_reference(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
+    """Every case gives the reference's output; if not, the first failure is told, and its cause."""
+    exercise = EXERCISES[reference.exercise]
+    outputs: list[tuple[Case, Plain | Raised]] = []
+    findings: list[Finding | None] = []
+    for case in reference.cases:
+        try:
+            value = exercise.call(submission, case.forward_only()).value
+            finding = exercise.judge(value, case, tolerance)
+            outputs.append((case, value))
+        except CheckFailed as failed:
+            if failed.finding.kind in ("not started", "missing", "import"):
+                raise
+            finding = failed.finding
+            outputs.append((case, Raised(finding.evidence[0])))
+        findings.append(finding)
+    wrong = [(case, finding) for case, finding in zip(reference.cases, findings, strict=True) if finding]
+    if not wrong:
+        return
+    case, finding = wrong[0]
+    cause = explain(reference, outputs, [finding is None for finding in findings])
+    evidence = (called_with(case), *finding.evidence)
+    if len(wrong) < len(findings):
+        right = ", ".join(case.name for case, found in zip(reference.cases, findings, strict=True) if not found)
+        evidence = (*evidence, f"Right for: {right}.")
+    raise CheckFailed(Finding(finding.kind, finding.headline, evidence, cause, finding.where))
+
+
+def called_with(case: Case) -> str:
+    """The arguments in words: tensors by shape, small counting ones by what they are."""
+    shown = []
+    for name, value in case.arguments.items():
+        if "." in name:  # weights loaded by name
+            continue
+        shown.append(f"{name} {_described(value)}" if isinstance(value, Tensor) else f"{name} = {value}")
+    return f"{case.name}: {', '.join(shown)}"
+
+
+def _described(value: Tensor) -> str:
+    shape = tuple(value.shape)
+    if value.is_floating_point() and torch.equal(value.flatten(), torch.arange(value.numel()).to(value.dtype)):
+        return f"= arange({value.numel()}) shaped {shape}"
+    return f"of shape {shape}"
+
+
+def leaves_inputs_unchanged(submission: Submission, reference: Reference) -> None:
+    """After the call, the caller's tensors are what they were."""
+    exercise = EXERCISES[reference.exercise]
+    for case in reference.cases:
+        reply = exercise.call(submission, case.forward_only())
+        given = [value for name, value in case.arguments.items() if "." not in name]
+        for before, after in zip(given, reply.arguments, strict=False):
+            if isinstance(before, Tensor) and not (isinstance(after, Tensor) and torch.equal(before, after)):
+                fail(
+                    "property",
+                    f"{exercise.slug}: an input was written to",
+                    called_with(case),
+                    cause=f"{exercise.slug}.writes_into_input",
+                )
+
+
+def gradients_flow(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
+    """Gradients reach every input (and every weight) and are the reference's."""
+    exercise = EXERCISES[reference.exercise]
+    for case in reference.cases:
+        if case.cotangent is None:
+            continue
+        reply = exercise.call(submission, case)
+        if exercise.judge(reply.value, case, tolerance) is not None:
+            fail("property", f"{exercise.slug}: gradients are checked once the values are right")
+        for name, expected in case.gradients.items():
+            gradient = _gradient(reply, case, name)
+            if gradient is None or not gradient.any():
+                fail(
+                    "property",
+                    f"{exercise.slug}: no gradient reaches {name}",
+                    called_with(case),
+                    cause=f"{exercise.slug}.detached",
+                )
+            finding = compare_values(f"gradient of {name}", gradient, expected, Tolerance(1e-3), ())
+            if finding is not None:
+                headline = f"{exercise.slug}: the gradient of {name} is not the derivative of the result"
+                fail("property", headline, called_with(case), *finding.evidence)
+
+
+def _gradient(reply: Reply, case: Case, name: str) -> Tensor | None:
+    if name in reply.gradients:
+        return reply.gradients[name]
+    position = [key for key in case.arguments if "." not in key].index(name)
+    return reply.gradients.get(str(position))
+
+
+def future_changes_nothing(submission: Submission, exercise: Exercise, case: Case, inputs: tuple[str, ...]) -> None:
+    """Changing the last token of the inputs leaves all earlier outputs as they were."""
+    first = exercise.call(submission, case.forward_only()).value
+    changed = dict(case.arguments)
+    for name in inputs:
+        value = case.tensor(name).clone()
+        value[:, -1] += 3.0
+        changed[name] = value
+    later = exercise.call(submission, _with(case, changed)).value
+    if not (isinstance(first, Tensor) and isinstance(later, Tensor) and first.shape == later.shape):
+        fail("shape", f"{exercise.slug}: the result must be a tensor with the shape of its input")
+    moved = ~torch.isclose(first.double(), later.double(), rtol=1e-4, atol=1e-5)[:, :-1]
+    if moved.any():
+        last, token = case.tensor(inputs[0]).shape[1] - 1, first_index(moved)[1]
+        fail(
+            "property",
+            f"{exercise.slug}: token {token} depends on the future",
+            called_with(case),
+            f"Changing only token {last} changed the output of token {token}.",
+        )
+
+
+def order_of_keys_is_irrelevant(submission: Submission, case: Case) -> None:
+    """Without a mask, moving keys and values together changes nothing."""
+    order = torch.arange(case.tensor("K").shape[1]).roll(1)
+    moved = dict(case.arguments)
+    moved |= {name: case.tensor(name)[:, order].contiguous() for name in ("K", "V")}
+    exercise = EXERCISES["self_attention"]
+    first = exercise.call(submission, case.forward_only()).value
+    second = exercise.call(submission, _with(case, moved)).value
+    if not (isinstance(first, Tensor) and isinstance(second, Tensor) and first.shape == second.shape):
+        fail("shape", "self_attention: the result must be a tensor with the shape of its input")
+    if not torch.allclose(first.double(), second.double(), rtol=1e-4, atol=1e-5):
+        fail(
+            "property",
+            "self_attention: the order of keys matters, though nothing is masked",
+            called_with(case),
+            "Keys and values were moved together by one place, and the output changed.",
+        )
+
+
+def _with(case: Case, arguments: dict[str, Tensor | int | float | bool]) -> Case:
+    return Case(case.name, arguments, case.expected)
+
+
+def rows_are_weights(submission: Submission, case: Case) -> None:
+    """Every row of the softmax is positive and sums to 1, even for large scores."""
+    weights = needs_tensor(submission.attn_softmax(case.tensor("A")), "attn_softmax", case.expected.shape)
+    if not bool(weights.isfinite().all()):
+        fail("non-finite", "attn_softmax: NaN or infinity for large scores", called_with(case))
+    sums = weights.sum(-1)
+    wrong = ((sums - 1).abs() > 1e-4) | (weights < 0).any(-1)
+    if wrong.any():
+        index = first_index(wrong)
+        fail(
+            "property",
+            "attn_softmax: a row is not a set of weights",
+            called_with(case),
+            f"{spoken(index, ('query',))}: {numbers(weights[index])} sums to {float(sums[index]):.4g}, not 1.",
+        )
+
+
+def needs_tensor(value: Plain, name: str, shape: torch.Size | None = None) -> Tensor:
+    """The value in float64, if it is a tensor of that shape; else the check fails.
+
+    Properties are about numbers; dtypes are judged with the reference cases.
+    """
+    if not isinstance(value, Tensor):
+        fail("type", f"{name}: expected a torch.Tensor")
+    if shape is not None and value.shape != shape:
+        fail("shape", f"{name}: shape {tuple(value.shape)}, expected {tuple(shape)}")
+    return value.real.double() if value.is_complex() else value.double()
+
+
+def rotation_keeps_lengths(submission: Submission, case: Case) -> None:
+    """Rotating changes no vector's length, and leaves position 0 alone."""
+    given = case.tensor("x")
+    rotated = needs_tensor(
+        submission.apply_rotary_emb(given, case.tensor("rope_cache")), "apply_rotary_emb", given.shape
+    )
+    x = given.double()
+    if not torch.allclose(rotated[..., 0, :], x[..., 0, :], atol=1e-4):
+        fail("property", "apply_rotary_emb: position 0 must stay as it is", called_with(case))
+    before, after = x.norm(dim=-1), rotated.norm(dim=-1)
+    wrong = (before - after).abs() > 1e-3 * (1 + before)
+    if wrong.any():
+        index = first_index(wrong)
+        fail(
+            "property",
+            "apply_rotary_emb: a rotation keeps lengths, yours does not",
+            called_with(case),
+            f"{spoken(index, ('token',))}: length {float(before[index]):.4g} became {float(after[index]):.4g}.",
+        )
+
+
+def rotation_is_relative(submission: Submission, query: Tensor, key: Tensor, cache: Tensor) -> None:
+    """The dot product of a rotated query and key depends on how far apart they stand, only."""
+    tokens = cache.shape[0]
+    rotated = [
+        needs_tensor(
+            submission.apply_rotary_emb(vector.expand(1, tokens, -1).contiguous(), cache),
+            "apply_rotary_emb",
+            torch.Size((1, tokens, vector.shape[-1])),
+        )[0]
+        for vector in (query, key)
+    ]
+    products = rotated[0] @ rotated[1].T  # (query position, key position)
+    for distance in range(tokens):
+        along = products.diagonal(distance)
+        if not torch.allclose(along, along[0].expand_as(along), atol=1e-3 * float(query.norm() * key.norm())):
+            fail(
+                "property",
+                "apply_rotary_emb: only the distance between two tokens may matter",
+                f"At distance {distance}, query · key is {numbers(along)}; these should be equal.",
+            )
+
+
+def first_row_is_unrotated(submission: Submission, dim: int, max_positions: int) -> None:
+    """Position 0 has cos 1 and sin 0 for every pair."""
+    cache = needs_tensor(
+        submission.precompute_rotary_emb(dim, max_positions),
+        "precompute_rotary_emb",
+        torch.Size((max_positions, dim // 2, 2)),
+    )
+    unrotated = torch.tensor([1.0, 0.0], dtype=torch.float64).expand(dim // 2, 2)
+    if not torch.allclose(cache[0], unrotated, atol=1e-4):
+        fail(
+            "property",
+            "precompute_rotary_emb: position 0 must not rotate",
+            f"dim = {dim}, max_positions = {max_positions}: row 0 should be [cos 0, sin 0] = [1, 0] for every pair.",
+        )
+
+
+def evaluation_is_deterministic(submission: Submission, reference: Reference) -> None:
+    """In evaluation mode, the same input gives the same output."""
+    exercise = EXERCISES[reference.exercise]
+    for case in reference.cases:
+        one, two = (exercise.call(submission, case.forward_only()).value for _ in range(2))
+        if not (isinstance(one, Tensor) and isinstance(two, Tensor) and torch.equal(one, two)):
+            fail(
+                "property",
+                f"{exercise.slug}: two calls in evaluation mode differ",
+                called_with(case),
+                cause=f"{exercise.slug}.dropout_in_evaluation",
+            )
+
+
+def merge_undoes_split(submission: Submission, batch: int, heads: int, tokens: int, size: int) -> None:
+    """Merging what was split gives back the same numbers, exactly."""
+    count = batch * tokens * heads * size
+    whole = torch.arange(count, dtype=torch.float64).reshape(batch, tokens, heads * size)
+    # Split here, by slicing, so that only the student's merging is judged.
+    parts = torch.stack(whole.chunk(heads, dim=-1), dim=1)
+    merged = needs_tensor(submission.merge_heads(parts), "merge_heads", whole.shape)
+    if not torch.equal(merged, whole):
+        index = first_index(merged != whole)
+        fail(
+            "property",
+            "merge_heads: merging does not undo splitting",
+            f"x = arange({whole.numel()}) shaped {tuple(whole.shape)}, split into {heads} heads",
+            difference(merged, whole, index, ("batch", "token", "feature")),
+        )

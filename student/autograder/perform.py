@@ -1,0 +1,185 @@
+"""Carry out one request against student code and bring back plain data, never a verdict.
+
+This module runs wherever student code runs: in the student's own check, and in the worker.
+It knows no expected value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import os
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from autograder.loading import Loader, Unloadable
+from autograder.plain import Config, Handle, Plain, plain
+
+
+@dataclass(frozen=True)
+class Request:
+    """One thing to do. `target` is a name in the submission, or a handle made before."""
+
+    do: Literal["call", "create", "items", "value"]
+    target: str | Handle
+    method: str = ""
+    arguments: tuple[Plain, ...] = ()
+    options: dict[str, Plain] = field(default_factory=dict)
+    state: dict[str, Tensor] | None = None  # weights to load by name
+    cotangent: Tensor | None = None  # ask for gradients of (result * cotangent).sum()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back: the value, the arguments as they are now, gradients if asked for."""
+
+    value: Plain
+    arguments: tuple[Plain, ...] = ()
+    gradients: dict[str, Tensor | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Student code did not return. `frames` are the student's own, innermost last."""
+
+    kind: Literal["missing", "import", "not started", "exception"]
+    type_name: str
+    text: str
+    frames: tuple[tuple[str, int, str], ...] = ()  # file, line number, source line
+
+
+class Performer:
+    """One submission, loaded as needed, and the objects it has made so far."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+        self.objects: list[Any] = []
+
+    def perform(self, request: Request) -> Reply | Trouble:
+        """Do what is asked; whatever student code raises becomes a Trouble."""
+        try:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                return getattr(self, f"_{request.do}")(request)  # type: ignore[no-any-return]
+        except Unloadable as error:
+            cause = error.__cause__
+            if cause is None:
+                return Trouble("missing", "", str(error))
+            return self._trouble("import", cause)
+        # SystemExit and KeyboardInterrupt raised by a submission are its own failure, too.
+        except BaseException as error:
+            return self._trouble("exception", error)
+
+    def _call(self, request: Request) -> Reply:
+        function = self._target(request)
+        arguments = [self._received(argument) for argument in request.arguments]
+        options = {name: self._received(option) for name, option in request.options.items()}
+        leaves: dict[str, Tensor] = {}
+        if request.cotangent is not None:
+            for index, argument in enumerate(arguments):
+                if isinstance(argument, Tensor) and argument.is_floating_point():
+                    leaves[str(index)] = argument.requires_grad_()
+            if request.state is not None:
+                leaves |= {name: _member(self._object(request), name) for name in request.state}
+        result = function(*arguments, **options)
+        gradients = _gradients(result, leaves, request.cotangent)
+        return Reply(plain(result), tuple(plain(argument) for argument in arguments), gradients)
+
+    def _create(self, request: Request) -> Reply:
+        assert isinstance(request.target, str)
+        arguments = [self._received(argument) for argument in request.arguments]
+        made = self.loader.find(request.target)(*arguments)
+        if request.state is not None:
+            _load(made, request.state)
+        self.objects.append(made)
+        return Reply(Handle(len(self.objects) - 1))
+
+    def _items(self, request: Request) -> Reply:
+        thing = self._object(request)
+        return Reply([plain(thing[index]) for index in request.arguments])
+
+    def _value(self, request: Request) -> Reply:
+        if isinstance(request.target, Handle):
+            return Reply(plain(_member(self._object(request), request.method), arrays=True))
+        return Reply(plain(self.loader.find(request.target), arrays=True))
+
+    def _object(self, request: Request) -> Any:
+        assert isinstance(request.target, Handle)
+        return self.objects[request.target.number]
+
+    def _target(self, request: Request) -> Callable[..., object]:
+        if isinstance(request.target, Handle):
+            return getattr(self._object(request), request.method)  # type: ignore[no-any-return]
+        return self.loader.find(request.target)  # type: ignore[no-any-return]
+
+    def _received(self, value: Plain) -> Any:
+        """A copy for student code to do with as it likes; the grader keeps its own."""
+        match value:
+            case Tensor():
+                return value.clone()  # keeps strides, so a non-contiguous input stays one
+            case Config(settings):
+                return SimpleNamespace(**settings)
+            case Handle(number):
+                return self.objects[number]
+            case _:
+                return value
+
+    def _trouble(self, kind: Literal["import", "exception"], error: BaseException) -> Trouble:
+        root = self.loader.root
+        frames = tuple(_own_frames(error, root))
+        if isinstance(error, SyntaxError) and error.filename and _is_below(error.filename, root):
+            name = Path(error.filename).relative_to(root).as_posix()
+            frames = (*frames, (name, error.lineno or 0, (error.text or "").strip()))
+        deepest = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
+        raised_by_student = bool(deepest) and _is_below(deepest[0], root)
+        if isinstance(error, NotImplementedError) and raised_by_student:
+            return Trouble("not started", "NotImplementedError", str(error), frames)
+        try:
+            text = str(error)
+        except BaseException:
+            text = ""
+        return Trouble(kind, type(error).__name__, text[:2000], frames)
+
+
+def _own_frames(error: BaseException, root: Path) -> Iterator[tuple[str, int, str]]:
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if _is_below(file, root):
+            yield Path(file).relative_to(root).as_posix(), line, linecache.getline(file, line).strip()
+
+
+def _is_below(file: str, root: Path) -> bool:
+    return file.startswith(f"{root}{os.sep}")
+
+
+def _member(thing: Any, dotted: str) -> Any:
+    """`thing.key.weight`, or `thing[0].weight` for "0.weight"."""
+    for part in dotted.split("."):
+        thing = thing[int(part)] if part.isdigit() else getattr(thing, part)
+    return thing
+
+
+def _load(module: Any, state: dict[str, Tensor]) -> None:
+    """Copy weights in by name; buffers and extra parameters of the student's stay as they are."""
+    module.to(next(iter(state.values())).dtype)
+    with torch.no_grad():
+        for name, weight in state.items():
+            _member(module, name).copy_(weight)
+    module.eval()
+
+
+def _gradients(result: object, leaves: dict[str, Tensor], cotangent: Tensor | None) -> dict[str, Tensor | None]:
+    if cotangent is None:
+        return {}
+    nothing: dict[str, Tensor | None] = dict.fromkeys(leaves)
+    if not isinstance(result, Tensor) or not result.requires_grad or result.shape != cotangent.shape:
+        return nothing
+    found = torch.autograd.grad(result, list(leaves.values()), cotangent.to(result.dtype), allow_unused=True)
+    return dict(zip(leaves, found, strict=True))

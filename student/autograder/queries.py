@@ -1,0 +1,140 @@
+"""Query crafting: four tokens of size 3, judged by the grader's own keys, values and attention."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from autograder.checks import fail
+from autograder.compare import numbers, type_name
+from autograder.plain import Plain
+from autograder.references import Reference
+from autograder.submission import Submission
+
+KEYS = torch.tensor(
+    [[0.47, 0.65, 0.60], [0.64, 0.50, -0.59], [-0.03, -0.48, -0.88], [0.43, -0.83, 0.35]], dtype=torch.float64
+)
+VALUES = torch.tensor(
+    [[-0.07, -0.88, 0.47], [0.37, -0.93, -0.07], [-0.25, -0.75, 0.61], [0.94, 0.20, 0.28]], dtype=torch.float64
+)
+UNIT_LENGTH = 0.01  # how far from 1 the length of a key may be
+UNCHANGED = 1e-6  # how far a row that must stay may be off
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What attention should give with an answer. `query`: the answer to use with a crafted key."""
+
+    shape: tuple[int, ...]
+    target: Tensor
+    says: str
+    query: str | None = None
+    unit_length: bool = False
+
+
+GOALS: Mapping[str, Goal] = {
+    "query121": Goal((3,), VALUES[0], "the value of token 0"),
+    "query122": Goal((4, 3), VALUES, "V, row for row"),
+    "query131": Goal((3,), VALUES.mean(0), "the mean of all four values"),
+    "query132": Goal((3,), VALUES[:2].mean(0), "the mean of values 0 and 1"),
+    "key141": Goal((4, 3), VALUES[:3].mean(0), "the mean of values 0, 1 and 2", query="query132"),
+    "key142": Goal((4, 3), VALUES[2], "the value of token 2", query="query132", unit_length=True),
+}
+
+
+def error_of(query: Tensor, key: Tensor, target: Tensor) -> float:
+    """The largest absolute difference between softmax(q Kᵀ) V and the target."""
+    return float((torch.softmax(query @ key.T, dim=-1) @ VALUES - target).abs().max())
+
+
+def close_enough(submission: Submission, reference: Reference, threshold: float) -> None:
+    """The crafted answer brings attention within `threshold` of its goal."""
+    slug = reference.exercise
+    goal = GOALS[slug]
+    answer = _answer(submission, slug, goal.shape)
+    query, key = answer, KEYS
+    if goal.query is not None:
+        query, key = _answer(submission, goal.query, GOALS[goal.query].shape), answer
+        _only_row_2_changed(slug, answer)
+        if goal.unit_length:
+            _unit_length(slug, answer[2])
+    error = error_of(query, key, goal.target)
+    if error <= threshold:
+        return
+    output = torch.softmax(query @ key.T, dim=-1) @ VALUES
+    where = int((output - goal.target).abs().max(-1).values.argmax()) if output.dim() == 2 else None
+    mine, wanted = (output, goal.target) if where is None else (output[where], goal.target[where])
+    fail(
+        "values",
+        f"{slug}: error {error:.4f}, must be at most {threshold:g}",
+        f"The goal is {goal.says}.",
+        f"{'Output' if where is None else f'Row {where}'}: yours {numbers(mine)}, goal {numbers(wanted)}.",
+        cause=_length_to_blame(slug, goal, query, key, threshold, reference.causes),
+    )
+
+
+def _answer(submission: Submission, slug: str, shape: tuple[int, ...]) -> Tensor:
+    value = submission.value(slug)
+    if value is None:
+        fail("not started", f"{slug}: not started yet (it is None)")
+    tensor = _tensor(value)
+    if tensor is None:
+        fail("type", f"{slug}: is {type_name(value)}, expected {_words(shape)}")
+    if shape == (3,) and tensor.shape == (1, 3):
+        tensor = tensor[0]
+    if tuple(tensor.shape) != shape:
+        fail("shape", f"{slug}: shape {tuple(tensor.shape)}, expected {shape}")
+    if not bool(tensor.isfinite().all()):
+        fail("non-finite", f"{slug}: holds NaN or infinity")
+    return tensor
+
+
+def _tensor(value: Plain) -> Tensor | None:
+    """Tensors, arrays and nested lists of numbers; nothing else."""
+    if isinstance(value, Tensor):
+        return value.double() if not value.is_complex() else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return torch.tensor(value, dtype=torch.float64)
+    if isinstance(value, (list, tuple)) and value:
+        rows = [_tensor(item) for item in value]
+        if all(row is not None and row.shape == rows[0].shape for row in rows):  # type: ignore[union-attr]
+            return torch.stack(rows)  # type: ignore[arg-type]
+    return None
+
+
+def _words(shape: tuple[int, ...]) -> str:
+    return "three numbers" if shape == (3,) else "a 4 x 3 matrix"
+
+
+def _only_row_2_changed(slug: str, key: Tensor) -> None:
+    for row in (0, 1, 3):
+        if float((key[row] - KEYS[row]).abs().max()) > UNCHANGED:
+            fail(
+                "property",
+                f"{slug}: row {row} of the key was changed",
+                f"yours {numbers(key[row])}, given {numbers(KEYS[row])}",
+                cause=f"{slug}.other_row_changed",
+            )
+
+
+def _unit_length(slug: str, row: Tensor) -> None:
+    length = float(row.norm())
+    if abs(length - 1) > UNIT_LENGTH:
+        fail(
+            "property",
+            f"{slug}: row 2 has length {length:.4f}, must be 1",
+            cause=f"{slug}.not_unit_length",
+        )
+
+
+def _length_to_blame(slug: str, goal: Goal, query: Tensor, key: Tensor, threshold: float, known: Container[str]) -> str:
+    """Would the same direction, longer or shorter, have done?"""
+    factors = (2, 3, 5, 10, 30, 100)
+    for what, lengths in (("too_short", factors), ("too_long", [1 / factor for factor in factors])):
+        if any(error_of(query * length, key, goal.target) <= threshold for length in lengths):
+            causes = (f"{slug}.{what}", f"{slug}.query_{what}", f"{goal.query}.{what}")
+            return next((cause for cause in causes if cause in known), "")
+    return ""

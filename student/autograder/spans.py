@@ -1,0 +1,306 @@
+"""Span corruption: take examples apart, and judge their form and their distribution.
+
+Statistical checks state their false-alarm rate: the probability that a right solution, with
+whatever generator, fails once. Each is at most 1e-6, and the arithmetic stands beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NoReturn
+
+import torch
+from torch import Tensor
+
+from autograder.checks import fail
+from autograder.compare import type_name
+from autograder.findings import CheckFailed, Finding, Kind
+from autograder.plain import Plain
+from autograder.submission import Instance, Submission
+
+MASK, PAD = "\u2047", "\u25a1"
+SHORTEST = 4
+ALARM = 1e-6  # no statistical check may exceed this
+
+
+@dataclass(frozen=True)
+class Example:
+    """One example, taken apart."""
+
+    prefix: str
+    suffix: str
+    span: str
+
+    @property
+    def kept(self) -> int:
+        """How many characters of the document were kept (t in the handout)."""
+        return len(self.prefix) + len(self.suffix) + len(self.span)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A text, and what the dataset must make of it."""
+
+    text: str
+    block_size: int
+
+    @cached_property
+    def documents(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        return [PAD, MASK, *sorted(set(self.text))]
+
+    @property
+    def limit(self) -> int:
+        """The longest text that may be kept."""
+        return int(self.block_size * 7 / 8)
+
+    def dataset(self, submission: Submission) -> Instance:
+        return submission.create("CharCorruptionDataset", self.text, self.block_size)
+
+
+def draw(submission: Submission, corpus: Corpus, indices: Sequence[int]) -> list[Example]:
+    """Draw one example per index; each must be well formed."""
+    items = corpus.dataset(submission).items(list(indices))
+    examples: list[Example] = []
+    wrong: list[Finding] = []
+    for item, index in zip(items, indices, strict=True):
+        try:
+            examples.append(take_apart(item, corpus, corpus.documents[index]))
+        except CheckFailed as failed:
+            wrong.append(failed.finding)
+    if wrong:
+        # One example alone may look like another mistake; what most of them look like counts.
+        usual, _ = Counter(finding.cause for finding in wrong).most_common(1)[0]
+        raise CheckFailed(next(finding for finding in wrong if finding.cause == usual))
+    return examples
+
+
+def take_apart(item: Plain, corpus: Corpus, document: str) -> Example:
+    """Check an example's form, and that it holds the beginning of its document."""
+    text = _as_text(item, corpus)
+    example = _split(text, document, corpus)
+    kept = example.prefix + example.span + example.suffix
+    if not document.startswith(kept):
+        _not_the_beginning(text, kept, example, document)
+    if example.kept > corpus.limit:
+        _fail(
+            text,
+            f"{example.kept} characters were kept, at most {corpus.limit} may be (7/8 of {corpus.block_size})",
+            "kept_too_long",
+        )
+    if example.kept < min(SHORTEST, len(document)):
+        _fail(text, f"only {example.kept} characters were kept, at least {SHORTEST} must be", "kept_too_short")
+    if len(document) >= SHORTEST and not example.span:
+        _fail(text, "the span is empty", "empty_span")
+    return example
+
+
+def _as_text(item: Plain, corpus: Corpus) -> str:
+    if not (isinstance(item, tuple) and len(item) == 2):
+        _wrong("type", f"an example must be a pair (x, y), yours is {type_name(item)}")
+    x, y = item
+    for name, value in (("x", x), ("y", y)):
+        if not isinstance(value, Tensor):
+            _wrong("type", f"{name} is {type_name(value)}, expected a torch.Tensor")
+        if tuple(value.shape) != (corpus.block_size,):
+            _wrong("shape", f"{name} has shape {tuple(value.shape)}, expected ({corpus.block_size},), the block size")
+        if value.dtype != torch.int64:
+            found = str(value.dtype).removeprefix("torch.")
+            _wrong("dtype", f"{name} is {found}, expected Long (int64)", cause="span_corruption.not_long")
+    assert isinstance(x, Tensor) and isinstance(y, Tensor)
+    if not torch.equal(x[1:], y[:-1]):
+        cause = "span_corruption.not_shifted" if torch.equal(x, y) else ""
+        _wrong("property", "y must be x moved by one character", cause=cause)
+    numbers = [*x.tolist(), int(y[-1])]
+    vocabulary = corpus.vocabulary
+    if min(numbers) < 0 or max(numbers) >= len(vocabulary):
+        _wrong("values", f"an example holds a number outside the vocabulary (0 to {len(vocabulary) - 1})")
+    return "".join(map(vocabulary.__getitem__, numbers))
+
+
+def _split(text: str, document: str, corpus: Corpus) -> Example:
+    full = text
+    text = text.rstrip(PAD)
+    if PAD in text:
+        cause = ""
+        if full.startswith(PAD):
+            cause = "span_corruption.pads_in_front"
+        _wrong("property", "PADs may stand only at the end", _shown(full), cause=cause)
+    pieces = text.split(MASK)
+    if len(pieces) == 4 and not pieces[3]:  # a third MASK may close the span
+        pieces = pieces[:3]
+    if len(pieces) != 3:
+        count = len(pieces) - 1
+        cause = ""
+        if count == 1:
+            cause = "span_corruption.one_mask"
+        _wrong("property", f"an example has two MASKs (or three), yours has {count}", _shown(full), cause=cause)
+    return Example(*pieces)
+
+
+def _not_the_beginning(text: str, kept: str, example: Example, document: str) -> NoReturn:
+    what = "prefix + span + suffix is not the beginning of the document"
+    if document.startswith(example.prefix + example.suffix + example.span):
+        _fail(text, what, "wrong_order")
+    if document.startswith(example.suffix + example.prefix + example.span):
+        _fail(text, what, "span_first")
+    if example.span and document.startswith(example.prefix + example.suffix):
+        _fail(text, what, "span_left_in_place")
+    if document.endswith(kept):
+        _fail(text, what, "right_anchored")
+    if kept in document:
+        _fail(text, what, "random_window")
+    _fail(text, what)
+
+
+def _fail(text: str, what: str, cause: str = "") -> NoReturn:
+    _wrong("property", what, _shown(text), cause=cause and f"span_corruption.{cause}")
+
+
+def _wrong(kind: Kind, what: str, *evidence: str, cause: str = "") -> NoReturn:
+    fail(kind, f"span_corruption: {what}", *evidence, cause=cause)
+
+
+def _shown(text: str) -> str:
+    return "one example: " + (text if len(text) <= 60 else text[:57] + "...")
+
+
+def every_length_is_possible(examples: Sequence[Example], corpus: Corpus) -> None:
+    """All lengths from 4 to the limit occur."""
+    randomness_is_fresh(examples)
+    lengths = range(SHORTEST, corpus.limit + 1)
+    assert missed_length_alarm(len(lengths), len(examples)) <= ALARM
+    seen = {example.kept for example in examples}
+    missing = [length for length in lengths if length not in seen]
+    if not missing:
+        return
+    cause = ""
+    if missing == [corpus.limit]:
+        cause = "span_corruption.limit_excluded"
+    elif missing == [SHORTEST]:
+        cause = "span_corruption.shortest_excluded"
+    elif len(seen) == 1:
+        cause = "span_corruption.fixed_truncation"
+    shown = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
+    _wrong(
+        "property",
+        f"every kept length from {SHORTEST} to {corpus.limit} must be possible",
+        f"Never seen in {len(examples)} examples: {shown}.",
+        cause=cause,
+    )
+
+
+def missed_length_alarm(lengths: int, draws: int) -> float:
+    """False-alarm rate of `every_length_is_possible`.
+
+    If each of n lengths has at least half of its even share, 1 / 2n, a given one is missed by
+    all draws with probability at most (1 - 1/2n)^draws, and any of them with n times that.
+    """
+    return lengths * (1 - 1 / (2 * lengths)) ** draws
+
+
+def _long(examples: Sequence[Example]) -> list[Example]:
+    """The examples with 12 kept characters or more: below that, whole numbers blur a quarter."""
+    long = [example for example in examples if example.kept >= 12]
+    if len(long) < 150:
+        _wrong("property", f"hardly ever are 12 characters kept ({len(long)} of {len(examples)} times)")
+    return long
+
+
+def span_is_a_quarter(examples: Sequence[Example]) -> None:
+    """For kept texts of 12 or more, the mean share of the span lies between 0.20 and 0.30."""
+    randomness_is_fresh(examples)
+    shares = [len(example.span) / example.kept for example in _long(examples)]
+    mean = sum(shares) / len(shares)
+    slack = mean_slack(shares)
+    if 0.20 - slack <= mean <= 0.30 + slack:
+        return
+    cause = ""
+    if abs(mean - 1 / 2) <= 0.06:
+        cause = "span_corruption.span_of_half"
+    elif abs(mean - 1 / 8) <= 0.03:
+        cause = "span_corruption.span_of_an_eighth"
+    _wrong(
+        "property",
+        "the span must take a quarter of the kept text on average",
+        f"Over {len(shares)} examples it takes {mean:.3f} of it.",
+        cause=cause,
+    )
+
+
+def mean_slack(shares: Sequence[float]) -> float:
+    """How far a sample mean may stray from the true one; exceeded with probability below ALARM.
+
+    The empirical Bernstein bound of Maurer and Pontil (2009), which holds for every
+    distribution on [0, 1], with ALARM / 2 for each side.
+    """
+    n = len(shares)
+    mean = sum(shares) / n
+    variance = sum((share - mean) ** 2 for share in shares) / (n - 1)
+    log = math.log(2 / (ALARM / 2))
+    return math.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1))
+
+
+def span_varies(examples: Sequence[Example]) -> None:
+    """For one kept length, the span's length varies; for one length, its place does.
+
+    A choice that always falls the same way is told from a random one whose likeliest value
+    has probability at most 0.9: over k repetitions that shows no variation with probability
+    at most 0.9^k, see `unvaried_alarm`.
+    """
+    randomness_is_fresh(examples)
+    long = _long(examples)
+    assert unvaried_alarm(len(long)) <= ALARM
+    for name, lengths in (("before", [len(e.prefix) for e in long]), ("behind", [len(e.suffix) for e in long])):
+        if not any(lengths):
+            _wrong("property", f"there is never any text {name} the span", cause=f"span_corruption.nothing_{name}")
+    if not _varies(((example.kept,), len(example.span)) for example in long):
+        _wrong("property", "the length of the span never varies", cause="span_corruption.fixed_span_length")
+    if not _varies(((example.kept, len(example.span)), len(example.prefix)) for example in long):
+        _wrong("property", "the place of the span never varies", cause="span_corruption.fixed_place")
+
+
+def unvaried_alarm(repetitions: int) -> float:
+    """Probability that a random choice shows no variation in so many repetitions."""
+    return 0.9**repetitions
+
+
+def _varies(pairs: Iterable[tuple[Hashable, int]]) -> bool:
+    """Is any group seen with two different values, given enough repetitions to tell?"""
+    groups: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for group, value in pairs:
+        groups[group].append(value)
+    repetitions = sum(len(values) - 1 for values in groups.values())
+    assert unvaried_alarm(repetitions) <= ALARM
+    return any(len(set(values)) > 1 for values in groups.values())
+
+
+def randomness_is_fresh(examples: Sequence[Example]) -> None:
+    """Asked again for the same document, the dataset gives another example.
+
+    Examples of one long document coincide with probability below 1/2, so that n in a row do
+    with probability below 2^-(n-1).
+    """
+    assert 2.0 ** -(len(examples) - 1) <= ALARM
+    if len(set(examples)) == 1:
+        _wrong("property", "the same document always gives the same example", cause="span_corruption.frozen")
+
+
+def short_documents_survive(submission: Submission, corpus: Corpus, indices: Sequence[int]) -> None:
+    """Documents of 0 to 3 characters give a well-formed example."""
+    for index in indices:
+        try:
+            draw(submission, corpus, [index] * 20)
+        except CheckFailed as failed:
+            if failed.finding.kind != "exception":
+                raise
+            what = f"span_corruption: your code crashes on a document of {len(corpus.documents[index])} characters"
+            cause = "span_corruption.crashes_on_short_documents"
+            raise CheckFailed(replace(failed.finding, headline=what, cause=cause)) from None

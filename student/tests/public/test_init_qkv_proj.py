@@ -1,0 +1,8 @@
+"""Given code: init_qkv_proj."""
+
+from autograder.given import three_linear_layers
+
+
+def test_init_qkv_proj_is_as_given(submission):
+    """init_qkv_proj makes three Linear layers with bias"""
+    three_linear_layers(submission, n_embd=6)

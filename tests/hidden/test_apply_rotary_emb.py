@@ -1,0 +1,37 @@
+"""Hidden checks of apply_rotary_emb."""
+
+from autograder.checks import (
+    gradients_flow,
+    leaves_inputs_unchanged,
+    matches_reference,
+    rotation_is_relative,
+    rotation_keeps_lengths,
+)
+
+
+def test_apply_rotary_emb_matches_reference(submission, reference, tolerance):
+    """neighbouring features rotate by their position's angle"""
+    matches_reference(submission, reference, tolerance)
+
+
+def test_apply_rotary_emb_leaves_its_inputs_alone(submission, reference):
+    """the tensors that were passed in are unchanged afterwards"""
+    leaves_inputs_unchanged(submission, reference)
+
+
+def test_apply_rotary_emb_lets_gradients_flow(submission, reference, tolerance):
+    """gradients reach every input"""
+    gradients_flow(submission, reference, tolerance)
+
+
+def test_apply_rotary_emb_keeps_lengths(submission, reference):
+    """a rotation changes no length, and position 0 stays"""
+    for case in reference.cases:
+        rotation_keeps_lengths(submission, case)
+
+
+def test_apply_rotary_emb_is_relative(submission, reference):
+    """query · key depends only on how far apart they stand"""
+    for case in reference.cases[:3]:
+        query, key = case.tensor("x").flatten(0, -2)[:2]
+        rotation_is_relative(submission, query, key, case.tensor("rope_cache"))

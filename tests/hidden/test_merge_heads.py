@@ -1,0 +1,13 @@
+"""Hidden checks of merge_heads."""
+
+from autograder.checks import matches_reference, merge_undoes_split
+
+
+def test_merge_heads_matches_reference(submission, reference, tolerance):
+    """the heads stand side by side again"""
+    matches_reference(submission, reference, tolerance)
+
+
+def test_merge_heads_undoes_split(submission):
+    """merging undoes splitting, exactly"""
+    merge_undoes_split(submission, batch=3, heads=5, tokens=4, size=2)

@@ -1,0 +1,8 @@
+"""Given code: split_heads_qkv."""
+
+from autograder.given import splits_each_alike
+
+
+def test_split_heads_qkv_is_as_given(submission):
+    """split_heads_qkv splits Q, K and V alike"""
+    splits_each_alike(submission, shape=(2, 3, 8), n_heads=4)
