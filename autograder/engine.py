@@ -24,6 +24,7 @@ from autograder.compare import Tolerance
 from autograder.course import Course
 from autograder.errors import UserError
 from autograder.findings import CheckFailed, Finding
+from autograder.loading import forget
 from autograder.references import Reference
 from autograder.submission import Submission
 
@@ -261,6 +262,8 @@ def collect(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
         ],
         plugins=[plugin],
     )
+    for folder in folders:
+        forget(folder)  # another folder of the same name must not find these test modules
     if failure:
         raise failure[0]
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

@@ -16,6 +16,7 @@ from autograder import references, regions
 
 NEAR = 0.9  # two normalised lines more alike than this are near-copies
 INFORMATIVE = 12  # a shorter line ("return x") says nothing
+WINDOW = 24  # so many characters of a hidden text are no accident
 MIN_BYTES = 16  # a tensor of fewer bytes occurs by chance
 
 
@@ -55,7 +56,8 @@ def _matching(root: Path, patterns: Iterable[str]) -> list[Path]:
 def _solution_lines(text: str, name: str) -> dict[str, str]:
     """The informative lines inside regions that do not also stand outside of all regions."""
     pieces = regions.parse(text, name)
-    given = {normalised(line) for piece in pieces for line in ([piece] if isinstance(piece, str) else piece.stub or ())}
+    shared = [line for piece in pieces for line in ([piece] if isinstance(piece, str) else piece.stub or ())]
+    given = {normalised(line) for line in shared if not line.lstrip().startswith("#")}  # a comment gives nothing
     found = {}
     for piece in pieces:
         if isinstance(piece, regions.Region):
@@ -67,13 +69,13 @@ def _solution_lines(text: str, name: str) -> dict[str, str]:
 
 
 def _literals(source: str, name: str) -> dict[str, str]:
-    """Long strings of a hidden check: its corpora. Its docstrings are public claims."""
+    """Long strings of a hidden check, in overlapping pieces: its corpora. Its docstrings are public claims."""
     found = {}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.STRING and not token.string.startswith('"""'):
             text = token.string.strip("frbu").strip("\"'")
-            if len(text) >= 2 * INFORMATIVE:
-                found[text] = f"{name}:{token.start[0]}"
+            for start in range(0, len(text) - WINDOW + 1, WINDOW // 3):
+                found[text[start : start + WINDOW]] = f"{name}:{token.start[0]}"
     return found
 
 

@@ -6,16 +6,18 @@ It knows no expected value.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import io
 import linecache
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import torch
 from torch import Tensor
@@ -66,7 +68,7 @@ class Performer:
     def perform(self, request: Request) -> Reply | Trouble:
         """Do what is asked; whatever student code raises becomes a Trouble."""
         try:
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with _quietly():
                 return getattr(self, f"_{request.do}")(request)  # type: ignore[no-any-return]
         except Unloadable as error:
             cause = error.__cause__
@@ -146,6 +148,25 @@ class Performer:
         except BaseException:
             text = ""
         return Trouble(kind, type(error).__name__, text[:2000], frames)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Student code prints into the void and cannot wait for a person."""
+    before = builtins.input, sys.breakpointhook
+    builtins.input, sys.breakpointhook = _nobody("input()"), _nobody("breakpoint()")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        builtins.input, sys.breakpointhook = before
+
+
+def _nobody(what: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise RuntimeError(f"{what} waits for a person, and nobody is there when code is graded; take it out")
+
+    return refuse
 
 
 def _own_frames(error: BaseException, root: Path) -> Iterator[tuple[str, int, str]]:

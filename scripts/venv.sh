@@ -1,0 +1,43 @@
+# Sourced by grade.sh, verify.sh and test.sh: makes .venv once, reuses it, and says what it does.
+# Installs again only when requirements.txt has changed; an interrupted set-up is resumed.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-}" python3.11 python3.12 python3.13 python3 python; do
+        [ -n "$candidate" ] && command -v "$candidate" >/dev/null 2>&1 || continue
+        if "$candidate" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            printf '%s' "$candidate"
+            return
+        fi
+    done
+    echo "Python 3.11 or newer with its venv module is needed; install it, or set PYTHON=/path/to/python" >&2
+    return 1
+}
+
+make_venv() {
+    local python stamp wanted torch
+    wanted=$(cksum < requirements.txt)
+    stamp=.venv/requirements.stamp
+    if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+        return
+    fi
+    if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
+        python=$(find_python) || return 1
+        echo "Making .venv with $python" >&2
+        rm -rf .venv
+        "$python" -m venv .venv || return 1
+    fi
+    torch=$(grep '^torch==' requirements.txt)
+    echo "Installing requirements.txt into .venv (a minute or two, once)" >&2
+    # torch first and alone: as a dependency of others, pip might choose a larger build.
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check "$torch" || return 1
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt || return 1
+    printf '%s' "$wanted" > "$stamp"
+}
+
+if ! make_venv; then
+    echo "The set-up did not finish; run the same command again to resume it." >&2
+    exit 1
+fi

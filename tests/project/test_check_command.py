@@ -1,0 +1,77 @@
+"""The student's check: one command, instant feedback, honest exit codes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from autograder.check import main
+
+
+def check(folder, *arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "check.py", *arguments],
+        cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def student(repository):
+    return repository / "student"
+
+
+def test_fresh_release_is_not_started_and_says_what_is_next(student):
+    run = check(student)
+    assert run.returncode == 1 and run.stderr == ""
+    assert "· query121                not started" in run.stdout
+    assert "3 of 23 pass their public checks. Next: query121 (handout 1.2)." in run.stdout
+    assert "\033" not in run.stdout and max(map(len, run.stdout.splitlines())) <= 110
+
+
+def test_one_exercise_by_name(student, capsys):
+    path = student / "src/attention.py"
+    stub = 'raise NotImplementedError("attn_softmax is not started yet")'
+    path.write_text(path.read_text().replace(stub, "return torch.softmax(A, dim=-1)"))
+    assert main(["attn_softmax"], student) == 0
+    assert "1 of 1 pass" in capsys.readouterr().out
+
+
+def test_a_mistake_is_named_with_evidence(student, capsys):
+    path = student / "src/attention.py"
+    stub = 'raise NotImplementedError("split_heads is not started yet")'
+    path.write_text(path.read_text().replace(stub, "return x.view(x.size(0), n_heads, x.size(1), -1)"))
+    assert main(["split_heads"], student) == 1
+    shown = capsys.readouterr().out
+    assert "split_heads: right shape (1, 2, 2, 2), wrong values" in shown
+    assert "Your heads hold whole tokens: split the last axis first, then swap tokens and heads." in shown
+    assert "→ src/attention.py, handout 2.3" in shown
+
+
+def test_unknown_exercise_suggests_the_nearest(student, capsys):
+    assert main(["split_head"], student) == 2
+    assert capsys.readouterr().err == "check.py: there is no exercise 'split_head'; did you mean split_heads?\n"
+    assert main(["zzz"], student) == 2
+    assert "python check.py --list shows them all" in capsys.readouterr().err
+
+
+def test_list(student, capsys):
+    assert main(["--list"], student) == 0
+    assert "causal_self_attention    handout 3.3" in capsys.readouterr().out
+
+
+def test_missing_package_is_one_line(student):
+    (student / "autograder/check.py").write_text("import nothing_of_that_name\n")
+    run = check(student)
+    assert run.returncode == 1
+    assert run.stderr == (
+        "check.py: the package 'nothing_of_that_name' is missing; run: python -m pip install -r requirements.txt\n"
+    )
+
+
+def test_damaged_reference_is_one_line(student, capsys):
+    (student / "tests/public/references/split_heads.safetensors").write_bytes(b"x")
+    assert main([], student) == 2
+    assert "is not a reference file" in capsys.readouterr().err

@@ -1,0 +1,79 @@
+"""The gate holds, and lets nothing through that it should stop."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.course import read_course
+from autograder.mutants import Sources
+from autograder.verify import Line, table_text, verify
+
+
+def test_gate_holds_and_prints_one_table(root, capsys):
+    assert main(["--root", str(root), "verify"]) == 0, capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "OFF" not in shown
+    for mistake in ("make_causal_mask.no_diagonal", "apply_rotary_emb.pairs_halves", "span_corruption.right_anchored"):
+        assert f"ok   {mistake}" in shown
+
+
+@pytest.fixture
+def gate(root, table):
+    def run(*slugs, sources=None):
+        rows = [table[slug] for slug in slugs]
+        folders = [root / "tests/public", root / "tests/hidden"]
+        return verify(
+            sources or Sources(root / "solutions"), rows, [read_course("default")], folders, 2, lambda _: None
+        )
+
+    return run
+
+
+def off(lines):
+    return {line.what: line for line in lines if not line.held}
+
+
+def test_gate_stops_a_wrong_solution(gate, repository):
+    path = repository / "solutions/src/attention.py"
+    path.write_text(path.read_text().replace("a * cos - b * sin, a * sin", "a * cos + b * sin, a * sin"))
+    wrong = off(gate(sources=Sources(repository / "solutions")))
+    assert "default: solutions" in wrong and wrong["default: solutions"].notes
+
+
+def test_gate_stops_a_stub_that_earns_points(gate, repository):
+    path = repository / "solutions/src/attention.py"
+    marker = "    # BEGIN SOLUTION merge_heads\n"
+    path.write_text(
+        path.read_text().replace(marker, "    if True:\n        return y.transpose(1, 2).flatten(-2)\n" + marker)
+    )
+    assert "default: stubs" in off(gate(sources=Sources(repository / "solutions")))
+
+
+def test_gate_stops_a_mistake_that_loses_too_little_or_too_much(gate, table, monkeypatch):
+    from dataclasses import replace
+
+    slug = "attn_scaled.not_scaled"
+    for also_breaks in ((), (*table[slug].also_breaks, "split_heads")):
+        monkeypatch.setitem(table, slug, replace(table[slug], also_breaks=also_breaks))
+        assert slug in off(gate(slug))
+
+
+def test_gate_stops_a_mistake_that_is_not_named(gate, table, monkeypatch):
+    from dataclasses import replace
+
+    slug = "attn_scaled.not_scaled"
+    odd = replace(table[slug], slug="attn_scaled.divided_by_three", body=("return A / 3",))
+    monkeypatch.setitem(table, "odd", odd)
+    line = off(gate("odd"))["attn_scaled.divided_by_three"]
+    assert line.found.endswith("named nothing")
+
+
+def test_table_marks_what_is_off():
+    lines = [Line("a", "x", "x", True), Line("b", "x", "y", False, ("because",))]
+    assert table_text(lines, 80).splitlines() == [
+        "ok   a  x",
+        "OFF  b  expected x; found y",
+        "       because",
+        "1 of 2 held",
+    ]

@@ -1,0 +1,81 @@
+"""The table of mistakes: read without being run, turned into whole submissions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import UserError
+from autograder.mistakes import mutated, read_table
+
+HEAD = "from autograder.mistakes import mistake\n\n\n"
+
+
+def read(tmp_path: Path, text: str):
+    (tmp_path / "m.py").write_text(HEAD + text)
+    return read_table(tmp_path)
+
+
+def test_table_is_large_and_covers_every_exercise(table, sources):
+    assert len(table) >= 40
+    assert {mistake.exercise for mistake in table.values()} == set(sources.home)
+
+
+def test_sentences_are_for_students(table):
+    for mistake in table.values():
+        assert mistake.says[0].isupper() or mistake.says.startswith(("exp", "view", "x and y", "θ")), mistake.slug
+        assert mistake.says.endswith((".", "...", "?")) and len(mistake.says) <= 115, mistake.slug
+
+
+def test_every_mutant_parses_and_differs_from_the_solution(table, sources):
+    for mistake in table.values():
+        texts = sources.mutant(mistake)
+        changed = [name for name in texts if texts[name] != sources.texts[name]]
+        assert changed == [sources.home[mistake.region]]
+        ast.parse(texts[changed[0]])
+
+
+def test_every_cause_that_a_check_may_name_is_in_the_table(root, table):
+    """A rule that names a mistake which nobody described would say nothing to the student."""
+    source = "".join((root / "autograder" / name).read_text() for name in ("spans.py", "checks.py", "queries.py"))
+    named = set(re.findall(r'"(span_corruption\.[a-z_]+)"', source))
+    named |= {f"span_corruption.{slug}" for slug in re.findall(r'_fail\([^)]*"([a-z]+_[a-z_]+)"\s*,?\s*\)', source)}
+    assert len(named) >= 15 and named <= set(table)
+
+
+def test_one_statement_is_replaced_where_it_stands(tmp_path):
+    row = read(tmp_path, '@mistake("f", replaces="y =")\ndef g():\n    """S."""\n    y = 2\n    y += 1\n')[0]
+    assert row.slug == "f.g" and row.breaks == {"f"}
+    solution = ["    if x:", "        y = 1", "    return y"]
+    assert mutated(row, solution) == ["if x:", "    y = 2", "    y += 1", "return y"]
+
+
+@pytest.mark.parametrize("solution", [["    y = 1", "    y = 2"], ["    return 3"]])
+def test_statement_must_be_found_once(tmp_path, solution):
+    row = read(tmp_path, '@mistake("f", replaces="y =")\ndef g():\n    """S."""\n    y = 2\n')[0]
+    with pytest.raises(UserError, match=r"f\.g replaces 'y =', which starts [02] statements"):
+        mutated(row, solution)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def g():\n    return 1\n", r"m\.py:4: 'g' has no docstring"),
+        ('def g():\n    """S."""\n    return 1\n', r"m\.py:4: 'g' needs exactly one decorator"),
+        ('@mistake("f")\ndef g():\n    """S."""\n', r"m\.py:5: 'g' has no body"),
+        ('@mistake("f")\ndef g():\n    """S."""\n    x = 1\n' * 2, r"mistake 'f\.g' is already in the table"),
+        ("def g(:\n", r"m\.py:4: "),
+    ],
+)
+def test_wrong_table_names_file_and_line(tmp_path, text, message):
+    with pytest.raises(UserError, match=message):
+        read(tmp_path, text)
+
+
+def test_mistake_in_an_unknown_region_is_an_error(tmp_path, sources):
+    row = read(tmp_path, '@mistake("nothing")\ndef g():\n    """S."""\n    return 1\n')[0]
+    with pytest.raises(UserError, match="no solution region has that name"):
+        sources.mutant(row)

@@ -1,0 +1,141 @@
+"""Reference files: stored inputs, byte-identical when made again, and every change noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from autograder import make_references, references
+from autograder.__main__ import main
+from autograder.casebook import CASEBOOK, cases_for
+from autograder.errors import UserError
+from autograder.references import Case, Reference, close, strided
+
+
+@pytest.fixture(scope="module")
+def made(sources, table, course):
+    return make_references.make(sources, list(table.values()), course, lambda _: None)
+
+
+def test_committed_references_are_up_to_date(root, made):
+    wrong, _ = make_references.differences(root / "tests", made)
+    assert wrong == []
+
+
+def test_making_them_again_gives_the_same_bytes(sources, table, course, made):
+    assert make_references.make(sources, list(table.values()), course, lambda _: None) == made
+
+
+@pytest.mark.parametrize("slug", CASEBOOK)
+def test_hidden_cases_are_many_and_varied(slug):
+    cases = cases_for(slug, "hidden")
+    assert len(cases) >= 8
+    tensors = [value for case in cases.values() for value in case.values() if isinstance(value, torch.Tensor)]
+    if not tensors or slug == "precompute_rotary_emb":
+        return
+    assert {t.dtype for t in tensors} >= {torch.float32, torch.float64}
+    assert any("one token" in name for name in cases)
+    if slug != "causal_self_attention":
+        assert any(not t.is_contiguous() for t in tensors)
+
+
+@pytest.mark.parametrize("slug", ["pairwise_similarities", "split_heads", "merge_heads", "self_attention"])
+def test_sizes_within_most_cases_are_pairwise_distinct(slug):
+    cases = cases_for(slug, "hidden")
+    distinct = [c for c in cases.values() if (s := next(iter(c.values())).shape) and len(set(s)) == len(s)]
+    assert len(distinct) >= 0.7 * len(cases)
+
+
+def test_encoding_survives_a_round_trip():
+    case = Case(
+        "odd",
+        {"x": strided(torch.randn(2, 3, 4)), "n": 3, "flag": True},
+        torch.tensor([1.0, float("-inf"), float("nan")]),
+        {"f.wrong": torch.ones(3)},
+        {"f.raises": "ValueError: no"},
+        torch.ones(3),
+        {"x": torch.zeros(2, 3, 4)},
+    )
+    reference = Reference("f", "public", (case,), {"f.wrong": "So wrong.", "f.raises": "It raises."})
+    content = references.encode(reference)
+    again = references.parse(content)
+    assert references.differs(reference, again) == ""
+    assert not again.cases[0].tensor("x").is_contiguous()
+    assert type(again.cases[0].arguments["flag"]) is bool
+    assert references.encode(again) == content
+
+
+def changed(case: Case, **parts: object) -> Reference:
+    return Reference("f", "public", (replace(case, **parts),), {})
+
+
+def test_differs_names_what_differs():
+    case = Case(
+        "c", {"x": torch.ones(3), "n": 2}, torch.ones(3), {"f.m": torch.zeros(3)}, gradients={"x": torch.ones(3)}
+    )
+    one = Reference("f", "public", (case,), {})
+    rounding = torch.ones(3) + 1e-7
+    assert references.differs(one, changed(case, expected=rounding)) == ""
+    assert "expected output" in references.differs(one, changed(case, expected=torch.ones(3) + 1e-4))
+    assert "input x" in references.differs(one, changed(case, arguments={"x": rounding, "n": 2}))
+    assert "input n" in references.differs(one, changed(case, arguments={"x": torch.ones(3), "n": 3}))
+    assert "mistake f.m" in references.differs(one, changed(case, lookalikes={"f.m": torch.ones(3)}))
+    assert "gradient of x" in references.differs(one, changed(case, gradients={"x": torch.zeros(3)}))
+    assert "another set of outputs" in references.differs(one, changed(case, lookalikes={}))
+    assert "list of cases" in references.differs(one, changed(case, name="d"))
+    assert "header" in references.differs(one, replace(one, causes={"f.m": "x"}))
+
+
+def test_close_is_about_shape_dtype_infinities_and_scale():
+    assert close(torch.tensor([1e6, 1.0]), torch.tensor([1e6, 1.5]), 1e-5)
+    assert not close(torch.tensor([1.0, 1.0]), torch.tensor([1.0, 1.5]), 1e-5)
+    assert not close(torch.ones(3), torch.ones(3, 1), 1e-5)
+    assert not close(torch.ones(3), torch.ones(3, dtype=torch.float64), 1e-5)
+    assert not close(torch.tensor([torch.inf]), torch.tensor([-torch.inf]), 1e-5)
+    assert not close(torch.tensor([torch.nan]), torch.tensor([0.5]), 1e-5)
+    assert close(torch.tensor([torch.nan, torch.inf]), torch.tensor([torch.nan, torch.inf]), 1e-5)
+    assert not close(torch.zeros(3), torch.full((3,), 1e-9), 1e-5)
+
+
+def test_check_catches_a_changed_reference_and_references_repairs_it(repository, capsys):
+    path = repository / "tests/hidden/references/attn_scaled.safetensors"
+    good = path.read_bytes()
+    spoilt = bytearray(good)
+    spoilt[-3] ^= 0x40
+    path.write_bytes(spoilt)
+    arguments = ["--root", str(repository), "references"]
+    assert main([*arguments, "--check"]) == 1
+    assert "attn_scaled" in capsys.readouterr().err
+    assert path.read_bytes() == bytes(spoilt)
+    assert main(arguments) == 0
+    assert path.read_bytes() == good
+
+
+def test_check_catches_a_changed_solution(repository, capsys):
+    path = repository / "solutions/src/attention.py"
+    path.write_text(path.read_text().replace("math.sqrt(n_embd / n_heads)", "math.sqrt(n_embd)", 1))
+    assert main(["--root", str(repository), "references", "--check"]) == 1
+    assert "expected output differs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"not a tensor file", b"\x08\0\0\0\0\0\0\0{}      "])
+def test_damaged_reference_is_one_line(tmp_path, content):
+    path = tmp_path / "f.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"f\.safetensors is not a reference file \(.*\); run") as error:
+        references.read(path)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_reference_says_what_to_run(tmp_path):
+    with pytest.raises(UserError, match="is missing; run 'python -m autograder references'"):
+        references.read(tmp_path / "f.safetensors")
+
+
+def test_reference_of_another_format_is_refused(monkeypatch):
+    content = references.encode(Reference("f", "public", (), {}))
+    monkeypatch.setattr(references, "FORMAT", 2)
+    with pytest.raises(ValueError, match="format 1, this version reads 2"):
+        references.parse(content)

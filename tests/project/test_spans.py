@@ -1,0 +1,107 @@
+"""Span corruption: false-alarm rates, and examples taken apart by hand."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import torch
+
+from autograder import spans
+from autograder.findings import CheckFailed
+from autograder.spans import ALARM, Corpus, Example, mean_slack, missed_length_alarm, take_apart, unvaried_alarm
+
+DOCUMENT = "Ada Lovelace wrote the first program."
+CORPUS = Corpus(DOCUMENT, block_size=24)
+
+
+def item(text, block_size=24, shift=1):
+    numbers = torch.tensor([CORPUS.vocabulary.index(c) for c in text.ljust(block_size + 1, spans.PAD)])
+    return numbers[:block_size], numbers[shift : block_size + shift]
+
+
+def cause(value):
+    with pytest.raises(CheckFailed) as error:
+        take_apart(value, CORPUS, DOCUMENT)
+    return error.value.finding.cause.removeprefix("span_corruption.") or error.value.finding.headline
+
+
+def test_example_by_hand():
+    assert take_apart(item("Ada ⁇lace⁇Love"), CORPUS, DOCUMENT) == Example("Ada ", "lace", "Love")
+
+
+def test_third_mask_and_empty_sides_are_fine():
+    assert take_apart(item("Ada ⁇lace⁇Love⁇"), CORPUS, DOCUMENT).kept == 12
+    assert take_apart(item("⁇ Lo⁇Ada"), CORPUS, DOCUMENT).prefix == ""
+    assert take_apart(item("Ada ⁇⁇Love"), CORPUS, DOCUMENT).suffix == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Ada ⁇Love⁇lace", "wrong_order"),
+        ("Love⁇Ada ⁇lace", "span_first"),
+        ("Ada ⁇Lovelace⁇Love", "span_left_in_place"),
+        ("pro⁇m.⁇gra", "right_anchored"),
+        ("wrote⁇ first⁇ the", "random_window"),
+        ("Ada ⁇laceLove", "one_mask"),
+        ("□□Ada ⁇lace⁇Love", "pads_in_front"),
+        ("Ada□⁇lace⁇Love", "span_corruption: PADs may stand only at the end"),
+        ("Ada ⁇la⁇ce⁇Love⁇", "span_corruption: an example has two MASKs (or three), yours has 4"),
+        ("Ada Lovelace ⁇e the⁇wrot", "kept_too_long"),
+        ("A⁇a⁇d", "kept_too_short"),
+        ("Ada ⁇Love⁇", "empty_span"),
+    ],
+)
+def test_mistakes_are_recognised(text, named):
+    assert cause(item(text)) == named
+
+
+def test_form_is_judged_before_text():
+    x, y = item("Ada ⁇lace⁇Love")
+    assert cause((x, x)) == "not_shifted"
+    assert cause((x, y.flip(0))) == "span_corruption: y must be x moved by one character"
+    assert cause((x.int(), y.int())) == "not_long"
+    assert "shape (23,), expected (24,)" in cause((x[1:], y[1:]))
+    assert "must be a pair" in cause([x, y])
+    assert "x is list, expected a torch.Tensor" in cause((x.tolist(), y))
+    assert "outside the vocabulary" in cause((x + 100, y + 100))
+
+
+@pytest.mark.parametrize(("block_size", "draws"), [(24, 800), (50, 2000)])
+def test_false_alarm_rate_of_missing_lengths(block_size, draws):
+    lengths = int(block_size * 7 / 8) - 4 + 1
+    assert missed_length_alarm(lengths, draws) <= ALARM
+
+
+def test_false_alarm_rate_of_no_variation():
+    assert unvaried_alarm(150) <= ALARM  # `_long` fails the submission below 150
+
+
+def test_mean_slack_is_the_bound_it_says_and_tells_a_third_from_a_quarter():
+    n = 3600  # of 4,000 examples in the hidden check, nine in ten are long enough
+    shares = [random.Random(1).uniform(0, 0.5) for _ in range(n)]
+    variance = 0.25 / 12
+    by_hand = math.sqrt(2 * variance * math.log(4 / ALARM) / n) + 7 * math.log(4 / ALARM) / (3 * (n - 1))
+    shares = [random.Random(i).uniform(0, 0.5) for i in range(n)]
+    assert mean_slack(shares) == pytest.approx(by_hand, rel=0.1)
+    assert 0.30 + mean_slack(shares) < 1 / 3 and 0.20 - mean_slack(shares) > 1 / 6
+
+
+def test_empirical_false_alarms_of_the_mean_are_none_at_the_edge_of_what_is_allowed():
+    """A solution whose mean share is 0.30, the most that is allowed, must still pass."""
+    generator = random.Random(7)
+    for _ in range(50):
+        examples = []
+        for _ in range(1000):
+            kept = generator.randint(12, 43)
+            share = generator.uniform(0.1, 0.5)
+            span = max(1, math.floor(kept * share + generator.random()))
+            examples.append(Example("", "x" * (kept - span), "y" * span))
+        spans.span_is_a_quarter(examples)
+
+
+def test_too_few_long_texts_fail_instead_of_breaking():
+    with pytest.raises(CheckFailed, match="hardly ever are 12 characters kept"):
+        spans.span_is_a_quarter([Example("ab", "cd", "e"), Example("a", "cd", "e")] * 100)
