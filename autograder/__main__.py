@@ -1,4 +1,4 @@
-"""python -m autograder COMMAND: release | references | verify."""
+"""python -m autograder COMMAND: grade | release | references | verify."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
+
+if TYPE_CHECKING:
+    from autograder.grade import Graded
+
+
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def main(arguments: list[str]) -> int:
@@ -30,6 +38,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--root", type=Path, default=Path(), help="the repository (default: this folder)")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
+    grade = commands.add_parser("grade", help="grade zips, folders, .py or .ipynb files")
+    grade.add_argument("paths", nargs="*", type=Path, metavar="PATH")
+    grade.add_argument("--examples", action="store_true", help="grade the example submissions as well")
+    grade.add_argument("--course", default="default", help="a course's name, or a .toml file (default: default)")
+    grade.add_argument("--out", type=Path, default=Path("results"), help="where results go (default: results)")
+    grade.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once (default: cores)")
+    grade.add_argument("--memory", type=float, default=2.0, help="gigabytes that one submission may use (default: 2)")
+    grade.add_argument("--no-namespaces", action="store_true", help="do without namespaces, as in a container")
+    grade.add_argument(
+        "--allow-weak-isolation", action="store_true", help="run submissions unprotected where nothing better works"
+    )
+    grade.set_defaults(run=_grade)
+
     release = commands.add_parser("release", help="make student/ from solutions/, and prove it")
     release.add_argument("--check", action="store_true", help="change nothing; fail if student/ is not up to date")
     release.add_argument("--zip", action="store_true", help="also write dist/student.zip")
@@ -42,8 +63,44 @@ def _parser() -> argparse.ArgumentParser:
 
     verify = commands.add_parser("verify", help="the gate: prove that everything is right")
     verify.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once (default: cores)")
-    verify.set_defaults(run=_verify)
+    verify.add_argument("--attacks", action="store_true", help="instead, try the attack suite in every situation")
+    verify.set_defaults(run=lambda options: _attacks(options) if options.attacks else _verify(options))
     return parser
+
+
+def _grade(options: argparse.Namespace) -> int:
+    # Before torch is imported: its libraries start threads, and a process with threads cannot be forked safely.
+    os.environ |= dict.fromkeys(THREADS, "1")
+    from autograder.course import read_course
+    from autograder.examples import write_examples
+    from autograder.grade import Setting, grade, require_isolation
+    from autograder.isolation import probe
+    from autograder.remote import Limits
+
+    course = read_course(options.course)
+    paths = list(options.paths)
+    if options.examples:
+        paths += write_examples(options.root / "solutions", options.out / "examples")
+    if not paths:
+        raise UserError("nothing to grade; name zips or folders, or pass --examples")
+    if missing := [path for path in paths if not path.exists()]:
+        raise UserError(f"{missing[0]} does not exist")
+    folders = tuple(options.root / "tests" / part for part in ("public", "hidden"))
+    layers = probe(namespaces=not options.no_namespaces)
+    require_isolation(layers, folders[1], weak_allowed=options.allow_weak_isolation)
+    setting = Setting(course, layers, Limits(memory=int(options.memory * (1 << 30))), folders, max(1, options.jobs))
+    print(f"{course.title}: {len(paths)} submissions, isolation: {layers.name}")
+    total = sum(item.points for item in course.graded)
+    graded = grade(paths, setting, options.out, lambda one: print(_line(one, total), flush=True))
+    bad = [one for one in graded if one.trouble]
+    print(f"{len(graded) - len(bad)} graded, {len(bad)} could not be graded; results are in {options.out}/")
+    return 1 if bad else 0
+
+
+def _line(one: Graded, total: int) -> str:
+    lost = [row.item.slug for row in one.rows if row.score < row.points]
+    note = one.trouble or ", ".join(dict.fromkeys(lost))
+    return f"  {one.name:24} {one.score:4} / {total}  {note}"[:150]
 
 
 def _release(options: argparse.Namespace) -> int:
@@ -128,6 +185,27 @@ def _verify(options: argparse.Namespace) -> int:
         lines += verify(Sources(solutions), table, courses, folders, max(1, options.jobs), told)
     print(table_text(lines, shutil.get_terminal_size((100, 24)).columns))
     print(f"{len(table)} mistakes, {len(courses)} courses, {time.monotonic() - started:.0f} s")
+    return 0 if all(line.held for line in lines) else 1
+
+
+def _attacks(options: argparse.Namespace) -> int:
+    os.environ |= dict.fromkeys(THREADS, "1")
+    from autograder.attacks import hold, read_attacks
+    from autograder.course import read_course
+    from autograder.mutants import Sources
+    from autograder.situations import situations
+    from autograder.verify import Line, table_text
+
+    attacks = read_attacks(options.root / "tests" / "project" / "attacks")
+    sources, course = Sources(options.root / "solutions"), read_course("default")
+    folders = tuple(options.root / "tests" / part for part in ("public", "hidden"))
+    started = time.monotonic()
+    lines: list[Line] = []
+    for situation in situations():
+        with _Progress() as told:
+            lines += situation.run(partial(hold, attacks, sources, course, folders, options.jobs, told))
+    print(table_text(lines, shutil.get_terminal_size((100, 24)).columns))
+    print(f"{len(attacks)} attacks in {len(situations())} situations, {time.monotonic() - started:.0f} s")
     return 0 if all(line.held for line in lines) else 1
 
 

@@ -87,7 +87,7 @@ def _output(submission: Submission, exercise: Exercise, case: Case) -> Tensor | 
     try:
         value = exercise.call(submission, case.forward_only()).value
     except CheckFailed as failed:
-        return Raised((failed.finding.evidence or (failed.finding.headline,))[0])
+        return Raised(failed.finding.evidence[0] if failed.finding.evidence else failed.finding.headline)
     return value if isinstance(value, Tensor) else Raised(f"returned {type(value).__name__}")
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+MAX_BYTES = 32 << 20  # no exercise asks for a larger tensor
+
 
 @dataclass(frozen=True)
 class Other:
@@ -55,9 +57,11 @@ def plain(value: object, *, arrays: bool = False) -> Plain:
     kind = type(value)
     if kind is Tensor or kind is torch.nn.Parameter:
         assert isinstance(value, Tensor)
-        if value.layout is not torch.strided or value.is_quantized:
-            return Other("sparse or quantised tensor")
-        return Tensor.detach(value).cpu().clone()
+        if value.layout is not torch.strided or value.is_quantized or value.is_meta:
+            return Other("sparse, quantised or meta tensor")
+        if value.numel() * value.element_size() > MAX_BYTES:  # an expanded tensor may claim anything
+            return Other(f"tensor of {value.numel():,} numbers, which is too large")
+        return Tensor.detach(value).cpu().clone().resolve_conj().resolve_neg()
     if value is None or kind in (bool, int, float, str):
         return value  # type: ignore[return-value]
     if kind is list:

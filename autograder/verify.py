@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder import lazy, regions
+from autograder.batch import examine_all
 from autograder.course import Course
 from autograder.engine import Examiner, Outcome, collect
 from autograder.loading import forget
@@ -78,9 +79,12 @@ def _examined(
     with tempfile.TemporaryDirectory(prefix="gate-") as folder:
         for number, candidate in enumerate(candidates):
             lay_out(Path(folder) / str(number), candidate.texts)
-        sittings = [sitting(Path(folder) / str(n), candidate.course) for n, candidate in enumerate(candidates)]
+        seatings = [
+            lambda _, n=n, candidate=candidate: sitting(Path(folder) / str(n), candidate.course)
+            for n, candidate in enumerate(candidates)
+        ]
         only = [candidate.only for candidate in candidates]
-        for index, outcomes in examiner.examine_all(sittings, jobs, only):
+        for index, outcomes, _ in examine_all(examiner, seatings, jobs, only):
             candidate = candidates[index]
             lines[index] = candidate.judge([*outcomes, *candidate.carried])
             told(f"{len(lines)} of {len(candidates)}: {candidate.what}")

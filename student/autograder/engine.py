@@ -6,16 +6,12 @@ not check (we are, and say so).
 
 from __future__ import annotations
 
-import gc
-import json
 import os
-import selectors
-import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
@@ -51,6 +47,7 @@ class Sitting:
 
     course: Course
     submission: Submission
+    close: Callable[[], None] = lambda: None  # ends whatever serves the submission
 
 
 class Examiner:
@@ -73,67 +70,14 @@ class Examiner:
         chosen = [item for slug in wanted for item in self._items if _exercise(item) == slug]
         state = self._state
         state.sitting, state.outcomes, state.told = sitting, [], told
+        current = ""
         for index, item in enumerate(chosen):
+            if _exercise(item) != current:
+                current = _exercise(item)
+                sitting.submission._begin(current)
             following = chosen[index + 1] if index + 1 < len(chosen) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         return state.outcomes
-
-    def examine_all(
-        self, sittings: Sequence[Sitting], jobs: int, only: Sequence[Iterable[str] | None] | None = None
-    ) -> Iterator[tuple[int, list[Outcome]]]:
-        """Examine many submissions, each in a forked child; yields (index, outcomes) as they end."""
-        waiting = list(enumerate(sittings))
-        running: dict[int, tuple[int, int, bytearray]] = {}  # pipe -> (index, child, what came so far)
-        selector = selectors.DefaultSelector()
-        gc.freeze()  # a collection in a child would touch, and so copy, every inherited page
-        try:
-            while waiting or running:
-                while waiting and len(running) < jobs:
-                    index, sitting = waiting.pop(0)
-                    pipe, child = self._fork(sitting, only[index] if only else None)
-                    running[pipe] = (index, child, bytearray())
-                    selector.register(pipe, selectors.EVENT_READ)
-                for key, _ in selector.select():
-                    index, child, received = running[key.fd]
-                    chunk = os.read(key.fd, 1 << 20)
-                    if chunk:
-                        received.extend(chunk)
-                        continue
-                    selector.unregister(key.fd)
-                    os.close(key.fd)
-                    os.waitpid(child, 0)
-                    del running[key.fd]
-                    yield index, [_revived(row) for row in json.loads(received.decode() or "[]")]
-        finally:
-            for pipe, (_, child, _) in running.items():
-                os.close(pipe)
-                os.kill(child, 9)
-                os.waitpid(child, 0)
-
-    def _fork(self, sitting: Sitting, only: Iterable[str] | None) -> tuple[int, int]:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child:
-            os.close(writer)
-            return reader, child
-        try:
-            os.close(reader)
-            outcomes = self.examine(sitting, only)
-            with os.fdopen(writer, "w") as pipe:
-                json.dump([asdict(outcome) for outcome in outcomes], pipe)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(0)
-
-
-def _revived(row: dict[str, Any]) -> Outcome:
-    finding = row.pop("finding")
-    if finding is not None:
-        finding = Finding(**(finding | {"evidence": tuple(finding["evidence"])}))
-    return Outcome(**row, finding=finding)
 
 
 @dataclass

@@ -30,7 +30,7 @@ from autograder.plain import Config, Handle, Plain, plain
 class Request:
     """One thing to do. `target` is a name in the submission, or a handle made before."""
 
-    do: Literal["call", "create", "items", "value"]
+    do: Literal["call", "create", "items", "value", "load"]
     target: str | Handle
     method: str = ""
     arguments: tuple[Plain, ...] = ()
@@ -52,7 +52,7 @@ class Reply:
 class Trouble:
     """Student code did not return. `frames` are the student's own, innermost last."""
 
-    kind: Literal["missing", "import", "not started", "exception"]
+    kind: Literal["missing", "import", "not started", "exception", "timeout", "memory", "crash", "malformed"]
     type_name: str
     text: str
     frames: tuple[tuple[str, int, str], ...] = ()  # file, line number, source line
@@ -64,6 +64,9 @@ class Performer:
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
         self.objects: list[Any] = []
+
+    def begin(self, exercise: str) -> None:
+        """Another exercise begins; nothing is to be done in one's own process."""
 
     def perform(self, request: Request) -> Reply | Trouble:
         """Do what is asked; whatever student code raises becomes a Trouble."""
@@ -99,18 +102,24 @@ class Performer:
         arguments = [self._received(argument) for argument in request.arguments]
         made = self.loader.find(request.target)(*arguments)
         if request.state is not None:
-            _load(made, request.state)
+            _load_weights(made, request.state)
         self.objects.append(made)
         return Reply(Handle(len(self.objects) - 1))
 
     def _items(self, request: Request) -> Reply:
         thing = self._object(request)
-        return Reply([plain(thing[index]) for index in request.arguments])
+        return Reply(_together([thing[index] for index in request.arguments]))
 
     def _value(self, request: Request) -> Reply:
         if isinstance(request.target, Handle):
             return Reply(plain(_member(self._object(request), request.method), arrays=True))
         return Reply(plain(self.loader.find(request.target), arrays=True))
+
+    def _load(self, request: Request) -> Reply:
+        """Only find the name, so that what a file does when it is loaded is told from what it does later."""
+        assert isinstance(request.target, str)
+        self.loader.find(request.target)
+        return Reply(None)
 
     def _object(self, request: Request) -> Any:
         assert isinstance(request.target, Handle)
@@ -156,10 +165,23 @@ def _quietly() -> Iterator[None]:
     before = builtins.input, sys.breakpointhook
     builtins.input, sys.breakpointhook = _nobody("input()"), _nobody("breakpoint()")
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        void = _Void()
+        with contextlib.redirect_stdout(void), contextlib.redirect_stderr(void):
             yield
     finally:
         builtins.input, sys.breakpointhook = before
+
+
+class _Void(io.TextIOBase):
+    """Takes what is printed and keeps none of it: hidden inputs could leave that way."""
+
+    room = 10_000_000
+
+    def write(self, text: str) -> int:
+        self.room -= len(text)
+        if self.room < 0:
+            raise RuntimeError("your code printed more than 10 million characters; take out the print")
+        return len(text)
 
 
 def _nobody(what: str) -> Callable[..., NoReturn]:
@@ -180,6 +202,21 @@ def _is_below(file: str, root: Path) -> bool:
     return file.startswith(f"{root}{os.sep}")
 
 
+def _together(items: list[object]) -> Plain:
+    """Items that are all alike, tuples of plain tensors, as one tensor per place: far quicker to send."""
+    first = items[0] if items else None
+    if type(first) is tuple and all(
+        type(item) is tuple
+        and len(item) == len(first)
+        and all(
+            type(a) is Tensor and a.shape == b.shape and a.dtype == b.dtype for a, b in zip(item, first, strict=True)
+        )
+        for item in items
+    ):
+        return {"stacked": tuple(plain(torch.stack(column)) for column in zip(*items, strict=True))}
+    return [plain(item) for item in items]
+
+
 def _member(thing: Any, dotted: str) -> Any:
     """`thing.key.weight`, or `thing[0].weight` for "0.weight"."""
     for part in dotted.split("."):
@@ -187,7 +224,7 @@ def _member(thing: Any, dotted: str) -> Any:
     return thing
 
 
-def _load(module: Any, state: dict[str, Tensor]) -> None:
+def _load_weights(module: Any, state: dict[str, Tensor]) -> None:
     """Copy weights in by name; buffers and extra parameters of the student's stay as they are."""
     module.to(next(iter(state.values())).dtype)
     with torch.no_grad():

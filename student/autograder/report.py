@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from autograder.engine import Outcome
 from autograder.findings import SPOKEN
 
+_ACTIVE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # controls, direction and zero-width marks, surrogates, separators
 LINES = 8  # a message is never longer
 WIDTH = 100  # of a line
 
@@ -31,4 +34,9 @@ def message(outcome: Outcome, handout: str, files: tuple[str, ...]) -> list[str]
     if outcome.says:
         lines.append(f"  {outcome.says}")
     lines.append(f"  {look}")
-    return [line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in lines]
+    return [inert(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…") for line in lines]
+
+
+def inert(text: str) -> str:
+    """Text that comes from a submission, with nothing left that a terminal or a reader's eye would obey."""
+    return "".join("�" if unicodedata.category(character) in _ACTIVE else character for character in text)

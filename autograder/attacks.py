@@ -1,0 +1,147 @@
+"""The attack suite: hostile submissions, each graded among honest ones, in every situation there is.
+
+An attack is a Python file whose docstring starts with the rows of THREATS that it tries:
+"THREATS 1, 2: ...". It is appended to the stub of src/attention.py, so whatever it earns it has
+stolen. What it writes, prints or raises should hold the word LEAK, and files that it makes
+should be called attack-was-here, so that success is seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from autograder import regions
+from autograder.course import Course
+from autograder.errors import UserError
+from autograder.examples import zipped
+from autograder.files import write_atomically
+from autograder.grade import Graded, Setting, grade
+from autograder.isolation import Layers
+from autograder.mutants import Sources
+from autograder.remote import Limits
+from autograder.verify import Line
+
+DEADLINE = 2  # seconds an exercise may take here; attacks that hang are many
+MARK = "attack-was-here"
+PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/root", "/home", "/etc")
+NUMBER = re.compile(r"-?\d+\.\d{3,}|\d+e[-+]\d+")  # a value of a tensor, not a handout section
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One hostile submission."""
+
+    name: str
+    threats: tuple[int, ...]
+    says: str
+    source: str
+
+
+def read_attacks(folder: Path) -> list[Attack]:
+    """Every attack below a folder, by name."""
+    found = []
+    for path in sorted(folder.glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        says = ast.get_docstring(ast.parse(source)) or ""
+        rows = re.match(r"THREATS ([\d, ]+): (.+)", says)
+        if rows is None:
+            raise UserError(f"{path}: the docstring must start with 'THREATS 1, 2: what it tries'")
+        threats = tuple(int(number) for number in rows[1].split(","))
+        found.append(Attack(path.stem, threats, rows[2].splitlines()[0], source))
+    if not found:
+        raise UserError(f"{folder} holds no attacks")
+    return found
+
+
+def quick(course: Course, seconds: int = DEADLINE) -> Course:
+    """The course with short deadlines."""
+    return replace(course, items={slug: replace(item, deadline=seconds) for slug, item in course.items.items()})
+
+
+def hold(
+    attacks: Sequence[Attack],
+    sources: Sources,
+    course: Course,
+    folders: tuple[Path, ...],
+    jobs: int,
+    told: Callable[[str], None],
+    layers: Layers,
+) -> list[Line]:
+    """Grade all attacks with honest neighbours, and judge what each achieved."""
+    blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
+    honest = {"neighbour": sources.solved(), "blank": blank}
+    setting = Setting(quick(course), layers, Limits(memory=1 << 30), folders, jobs)
+    with tempfile.TemporaryDirectory(prefix="attacks-") as folder:
+        place = Path(folder).resolve()
+
+        def run(submissions: dict[str, dict[str, str]], label: str) -> tuple[dict[str, Graded], float]:
+            paths = []
+            for name, texts in submissions.items():
+                paths.append(place / label / f"{name}.zip")
+                write_atomically(paths[-1], zipped(texts))
+            started = time.monotonic()
+            graded = grade(paths, setting, place / label / "out", lambda one: told(f"{layers.name}: {one.name}"))
+            return {one.name: one for one in graded}, time.monotonic() - started
+
+        before, _ = run(honest, "before")
+        expected = {name: _stable(one) for name, one in before.items()}
+        submissions: dict[str, dict[str, str]] = {}
+        for number, attack in enumerate(attacks):
+            hostile = blank | {"src/attention.py": blank["src/attention.py"] + "\n\n" + attack.source}
+            submissions[attack.name] = hostile
+            if number % 5 == 0:  # honest ones among them, which must not notice
+                submissions[f"neighbour{number}"] = honest["neighbour"]
+        graded, _ = run(submissions, "among")
+        lines = [_judged(attack, graded.get(attack.name), expected["blank"], layers) for attack in attacks]
+        for name, one in graded.items():
+            if name.startswith("neighbour"):
+                same = _stable(one) == expected["neighbour"]
+                found = "as without attacks" if same else "changed"
+                lines.append(Line(f"{layers.name}: {name}", "as without attacks", found, same))
+    return lines
+
+
+def _judged(attack: Attack, graded: Graded | None, blank: dict[str, Any], layers: Layers) -> Line:
+    what = f"{layers.name}: {attack.name}"
+    if graded is None:
+        return Line(what, "a result", "no result", False)
+    wrong = []
+    content = json.loads(graded.path.read_text(encoding="utf-8"))
+    if content["score"]:
+        earned = [test["name"] for test in content["tests"] if test["score"]]
+        wrong.append(f"earned {content['score']} points: {', '.join(earned)}")
+    if [test["name"] for test in content["tests"]] != [test["name"] for test in blank["tests"]]:
+        wrong.append("not every check was reported")
+    ours = [test["name"] for test in content["tests"] if test["extra_data"]["verdict"] == "could not check"]
+    if ours:
+        wrong.append(f"could not be checked: {', '.join(ours[:3])}")
+    for test in content["tests"]:
+        if test["extra_data"]["part"] == "hidden" and ("LEAK" in test["output"] or NUMBER.search(test["output"])):
+            wrong.append(f"{test['name']} shows what is hidden: {test['output'][:80]!r}")
+    wrong += [f"wrote {path}" for path in traces()]
+    return Line(what, "nothing gained", "; ".join(wrong) or f"nothing gained ({attack.says})", not wrong)
+
+
+def traces() -> list[Path]:
+    """Files that an attack left where it should not be able to write."""
+    found = []
+    for place in PLACES:
+        for depth in ("", "*/"):
+            found += [path for path in Path(place).glob(f"{depth}*{MARK}*") if os.access(path, os.F_OK)]
+    return found
+
+
+def _stable(graded: Graded) -> dict[str, Any]:
+    """A result without its time."""
+    content: dict[str, Any] = json.loads(graded.path.read_text(encoding="utf-8"))
+    del content["execution_time"]
+    return content

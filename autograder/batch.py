@@ -1,0 +1,111 @@
+"""Many submissions, one collected suite: each is examined in a forked child of its own."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import selectors
+import signal
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from autograder.engine import Examiner, Outcome, Sitting
+from autograder.findings import Finding
+from autograder.isolation.privileges import die_with_parent
+
+Seating = Callable[[int], Sitting]  # called in the child, with a number that no other child has meanwhile
+
+
+def examine_all(
+    examiner: Examiner, seatings: Sequence[Seating], jobs: int, only: Sequence[Iterable[str] | None] | None = None
+) -> Iterator[tuple[int, list[Outcome], float]]:
+    """Examine many submissions, each in a forked child; yields (index, outcomes, seconds) as they end.
+
+    No outcomes at all mean that the child did not come to an end by itself.
+    """
+    waiting = deque(enumerate(seatings))
+    slots = set(range(jobs))
+    running: dict[int, _Running] = {}  # by the pipe on which outcomes come
+    selector = selectors.DefaultSelector()
+    gc.freeze()  # a collection in a child would touch, and so copy, every inherited page
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                index, seating = waiting.popleft()
+                slot = slots.pop()
+                pipe, child = _fork(examiner, seating, slot, only[index] if only else None)
+                running[pipe] = _Running(index, child, slot)
+                selector.register(pipe, selectors.EVENT_READ)
+            for key, _ in selector.select():
+                one = running[key.fd]
+                chunk = os.read(key.fd, 1 << 20)
+                if chunk:
+                    one.received.extend(chunk)
+                    continue
+                selector.unregister(key.fd)
+                os.close(key.fd)
+                os.waitpid(one.child, 0)
+                del running[key.fd]
+                slots.add(one.slot)
+                yield one.index, _outcomes(one.received), time.monotonic() - one.started
+    finally:
+        for pipe, one in running.items():
+            os.close(pipe)
+            os.kill(one.child, signal.SIGKILL)
+            os.waitpid(one.child, 0)
+
+
+def _fork(examiner: Examiner, seating: Seating, slot: int, only: Iterable[str] | None) -> tuple[int, int]:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        return reader, child
+    try:
+        os.close(reader)
+        if sys.platform == "linux":
+            die_with_parent()
+        sitting = seating(slot)
+        try:
+            outcomes = examiner.examine(sitting, only)
+        finally:
+            sitting.close()
+        with os.fdopen(writer, "w") as pipe:
+            json.dump([asdict(outcome) for outcome in outcomes], pipe)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+@dataclass
+class _Running:
+    """A child at work."""
+
+    index: int
+    child: int
+    slot: int
+    started: float = field(default_factory=time.monotonic)
+    received: bytearray = field(default_factory=bytearray)
+
+
+def _outcomes(received: bytearray) -> list[Outcome]:
+    try:
+        return [_revived(row) for row in json.loads(received.decode() or "[]")]
+    except ValueError:  # the child died while it wrote
+        return []
+
+
+def _revived(row: dict[str, Any]) -> Outcome:
+    finding = row.pop("finding")
+    if finding is not None:
+        finding = Finding(**(finding | {"evidence": tuple(finding["evidence"])}))
+    return Outcome(**row, finding=finding)

@@ -1,0 +1,269 @@
+"""The grader's side of a worker: deadlines, memory, deaths, and replies that are believed in nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import protocol, wire
+from autograder.course import Course
+from autograder.isolation import Confinement, Layers, kill_tree, python_folders
+from autograder.perform import Reply, Request, Trouble
+from autograder.protocol import Malformed
+from autograder.zygote import Order, Zygote
+
+WATCH = 0.05  # seconds between two looks at a worker's memory
+GRACE = 0.2  # for a dead worker's end to be told
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one worker may use."""
+
+    memory: int = 2 << 30  # bytes of its own, beyond what it inherits
+    file_bytes: int = 64 << 20
+    open_files: int = 256
+    threads: int = 64
+
+
+class Dead(Exception):
+    """The worker is no more; the trouble says why, in words for a student."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(trouble.text)
+        self.trouble = trouble
+
+
+class Worker:
+    """One running worker."""
+
+    def __init__(self, zygote: Zygote, order: Order, limits: Limits) -> None:
+        self.order, self.limits = order, limits
+        self.number = 0
+        self.pid, self.channel, self.line = zygote.spawn(order)
+        self.channel.setblocking(False)
+
+    def ask(self, request: Request, deadline: float) -> Reply | Trouble:
+        """One request, one reply; whatever else happens is Dead."""
+        self.number += 1
+        if select.select([self.channel], [], [], 0)[0]:
+            self._end_of(0)  # it has died meanwhile, or
+            raise Dead(_malformed("your code wrote to the grader's channel without being asked"))
+        self._send(wire.pack_request(request, self.number), deadline)
+        try:
+            header, body = protocol.sizes(self._receive(protocol.PREFIX.size, deadline))
+            tree = protocol.decode(self._receive(header, deadline), self._receive(body, deadline))
+            return wire.unpack_reply(tree, self.number)
+        except Malformed:
+            raise Dead(_malformed("the reply of your code could not be read")) from None
+
+    def _send(self, frame: bytes, deadline: float) -> None:
+        rest = memoryview(frame)
+        while rest:
+            self._wait(deadline, write=True)
+            try:
+                rest = rest[self.channel.send(rest) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                self._end_of(GRACE)
+                raise Dead(_malformed("your code closed the grader's channel")) from None
+
+    def _receive(self, count: int, deadline: float) -> bytes:
+        received = bytearray()
+        while len(received) < count:
+            self._wait(deadline)
+            try:
+                chunk = self.channel.recv(min(count - len(received), 1 << 20))
+            except BlockingIOError:
+                continue
+            except OSError:
+                chunk = b""
+            if not chunk:
+                self._end_of(GRACE)
+                raise Dead(_malformed("your code closed the grader's channel"))
+            received.extend(chunk)
+        return bytes(received)
+
+    def _wait(self, deadline: float, *, write: bool = False) -> None:
+        """Until the channel is ready, with an eye on time and memory."""
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Dead(Trouble("timeout", "", ""))
+            lists = ([], [self.channel]) if write else ([self.channel], [])
+            if any(select.select(*lists, [], min(left, WATCH))):
+                return
+            if self._memory() > self.limits.memory:
+                gigabytes = self.limits.memory / (1 << 30)
+                raise Dead(
+                    Trouble("memory", "", f"your code used more than {gigabytes:g} GB of memory and was stopped")
+                )
+
+    def _memory(self) -> int:
+        """Bytes that the worker holds for itself; with a pid namespace, it is the child of the pid we know."""
+        total = 0
+        with contextlib.suppress(OSError, ValueError):
+            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+            for pid in (str(self.pid), *children):
+                for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+                    if line.startswith(("RssAnon:", "RssShmem:", "VmSwap:")):
+                        total += int(line.split()[1]) * 1024
+        return total
+
+    def _end_of(self, patience: float) -> None:
+        """If the worker has ended by itself, say how."""
+        if select.select([self.line], [], [], patience)[0]:
+            message = self.line.recv(1 << 12)
+            if message:
+                raise Dead(_ended(int(json.loads(message)["status"])))
+
+    def kill(self) -> None:
+        """End it and everything it started; returns when all of it is gone."""
+        user = self.order.confinement.user
+        kill_tree(self.pid, user)
+        self.channel.close()
+        self.line.close()
+
+
+def _malformed(text: str) -> Trouble:
+    return Trouble("malformed", "", text)
+
+
+def _ended(status: int) -> Trouble:
+    if status >= 0:
+        return Trouble("crash", "", f"your code ended Python itself (exit code {status}); do not call exit")
+    name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
+    words = {
+        "SIGSEGV": "crashed Python (segmentation fault)",
+        "SIGABRT": "crashed Python (abort)",
+        "SIGBUS": "crashed Python (bus error)",
+        "SIGFPE": "crashed Python (arithmetic error)",
+        "SIGXCPU": "used up its processor time",
+        "SIGXFSZ": "wrote too large a file",
+        "SIGKILL": "was killed, most likely because it used too much memory",
+    }
+    return Trouble("crash", "", f"your code {words.get(name, f'ended with {name}')}")
+
+
+class RemoteChannel:
+    """A submission in workers: one serves until it dies, then another takes over."""
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        root: Path,
+        names: Sequence[str],
+        course: Course,
+        layers: Layers,
+        limits: Limits,
+        user: int | None,
+    ) -> None:
+        self.zygote, self.root, self.course, self.layers, self.limits = zygote, root, course, layers, limits
+        self.names = frozenset(names)  # the files of the submission
+        self.user = user
+        self.worker: Worker | None = None
+        self.folder: Path | None = None
+        self.loaded: set[tuple[str, ...]] = set()  # by the present worker
+        self.broken: dict[tuple[str, ...], Trouble] = {}  # files that killed a worker when they were loaded
+        self.deadline = 0.0
+        self.seconds = 0
+
+    def begin(self, exercise: str) -> None:
+        """Another exercise begins, with time of its own."""
+        self.seconds = self.course.items[exercise].deadline
+        self.deadline = time.monotonic() + self.seconds
+
+    def perform(self, request: Request) -> Reply | Trouble:
+        """Ask the worker; if it dies of it, say so, and let the next request have a new one."""
+        try:
+            if isinstance(request.target, str):
+                known = self._load(request.target)
+                if known is not None:
+                    return known
+            reply = self._ask(request)
+        except Dead as dead:
+            return self._told(dead.trouble)
+        return self._checked(reply)
+
+    def _load(self, name: str) -> Trouble | None:
+        """Load the files that may hold a name; those that kill a worker are not tried again."""
+        files = tuple(self.course.files.get(name, ()))
+        if files in self.broken:
+            return self.broken[files]
+        if self.worker is not None and files in self.loaded:
+            return None
+        self._in_time()  # or a file would be blamed for what an exercise did before
+        try:
+            self._ask(Request("load", name))
+        except Dead as dead:
+            told = self._told(dead.trouble)
+            self.broken[files] = Trouble(told.kind, "", f"while your file was loaded: {told.text}")
+            return self.broken[files]
+        self.loaded.add(files)
+        return None
+
+    def _ask(self, request: Request) -> Reply | Trouble:
+        self._in_time()
+        if self.worker is None:
+            self.worker = self._start()
+        try:
+            return self.worker.ask(request, self.deadline)
+        except Dead:
+            self.close()
+            raise
+
+    def _in_time(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise Dead(Trouble("timeout", "", ""))
+
+    def _told(self, trouble: Trouble) -> Trouble:
+        if trouble.kind != "timeout":
+            return trouble
+        return Trouble("timeout", "", f"did not finish within {self.seconds} s; is there a loop that never ends?")
+
+    def _checked(self, reply: Reply | Trouble) -> Reply | Trouble:
+        """Places in files are told only if there are such places: a made-up name could carry anything."""
+        if isinstance(reply, Reply):
+            return reply
+        frames = tuple(frame for frame in reply.frames if frame[0] in self.names and 0 < frame[1] < 1_000_000)
+        name = reply.type_name if reply.type_name.isidentifier() else "Exception"
+        return Trouble(reply.kind, name, reply.text, frames)
+
+    def _start(self) -> Worker:
+        self.loaded.clear()
+        # Beside the submission, not in it: a worker may write here and nowhere else.
+        self.folder = Path(tempfile.mkdtemp(prefix="work-", dir=self.root.parent))
+        if self.user is not None:
+            os.chown(self.folder, self.user, self.user)
+        confinement = Confinement(
+            layers=self.layers,
+            readable=(*python_folders(), str(self.root)),
+            writable=str(self.folder),
+            user=self.user,
+            group=self.user,
+            cpu_seconds=sum(item.deadline for item in self.course.graded) + 5,
+            file_bytes=self.limits.file_bytes,
+            open_files=self.limits.open_files,
+            threads=self.limits.threads,
+            keep=(),
+        )
+        return Worker(self.zygote, Order(confinement, str(self.root), self.course.files), self.limits)
+
+    def close(self) -> None:
+        """Kill the worker, if there is one, and remove what it wrote."""
+        if self.worker is not None:
+            self.worker.kill()
+            self.worker = None
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder = None

@@ -1,0 +1,210 @@
+"""The zygote: a warm process without secrets that forks a worker whenever it is asked to.
+
+It is forked from the grader before any reference is read. A request comes as one message with
+two descriptors: the worker's channel, and a line on which the zygote tells the worker's pid
+and, later, how it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import random
+import selectors
+import signal
+import socket
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+
+from autograder import wire
+from autograder.isolation import Confinement, Layers, confine
+from autograder.loading import Loader
+from autograder.perform import Performer, Trouble
+from autograder.protocol import TooLarge
+
+MESSAGE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker is to be: its confinement, and the submission it serves."""
+
+    confinement: Confinement
+    root: str
+    files: dict[str, tuple[str, ...]]
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @staticmethod
+    def decode(message: bytes, channel: int) -> Order:
+        fields: dict[str, Any] = json.loads(message)
+        spec = fields["confinement"]
+        parts = spec.pop("layers")
+        layers = Layers(**(parts | {"namespaces": tuple(parts["namespaces"])}))
+        readable = tuple(spec.pop("readable"))
+        spec.pop("keep")
+        confinement = Confinement(layers=layers, readable=readable, keep=(channel,), **spec)
+        return Order(confinement, fields["root"], {name: tuple(files) for name, files in fields["files"].items()})
+
+
+class Zygote:
+    """The grader's end of it."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._control.close()
+            _run(theirs)
+        theirs.close()
+
+    def spawn(self, order: Order) -> tuple[int, socket.socket, socket.socket]:
+        """Start a worker: its pid, the channel to it, and the line on which its end is told."""
+        ours, channel = socket.socketpair()
+        line, told = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            socket.send_fds(self._control, [order.encode()], [channel.fileno(), told.fileno()])
+        finally:
+            channel.close()
+            told.close()
+        answer = line.recv(MESSAGE)
+        if not answer:
+            ours.close()
+            line.close()
+            raise ConnectionError("the zygote is gone")
+        return int(json.loads(answer)["pid"]), ours, line
+
+    def close(self) -> None:
+        """End it, and with it every worker."""
+        self._control.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def _run(control: socket.socket) -> NoReturn:
+    """The zygote's whole life; it ends when the grader does."""
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which ends us properly
+        _warm_up()
+        _serve(control)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _warm_up() -> None:
+    """Do once what torch does on first use, so that every worker inherits it. One thread only."""
+    torch.set_num_threads(1)
+    layer = torch.nn.Linear(4, 4).to(torch.float64)
+    x = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    y = torch.softmax(layer(x) @ x.transpose(-2, -1), dim=-1).masked_fill(torch.ones(3, 3).tril() == 0, 0.5)
+    torch.autograd.grad(y, [x, layer.weight], torch.ones_like(y))
+    gc.collect()
+    gc.freeze()  # a collection in a worker would touch, and so copy, every inherited page
+
+
+def _serve(control: socket.socket) -> None:
+    waking, woken = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(waking, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(woken)
+    workers: dict[socket.socket, int] = {}  # the line on which a worker's end is told -> the worker
+    with selectors.DefaultSelector() as selector:
+        selector.register(control, selectors.EVENT_READ)
+        selector.register(waking, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is waking or key.fd == waking:
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(waking, 4096)
+                    _bury(workers, selector)
+                elif key.fileobj is control:
+                    message, descriptors, _, _ = socket.recv_fds(control, MESSAGE, 2)
+                    if not message:
+                        _end(workers)
+                        return
+                    line = _spawn(message, descriptors, workers, control)
+                    selector.register(line, selectors.EVENT_READ)
+                elif key.fileobj in workers:
+                    # Nobody listens any more: the grader is done with this worker, or dead.
+                    assert isinstance(key.fileobj, socket.socket)
+                    os.kill(workers[key.fileobj], signal.SIGKILL)
+                    selector.unregister(key.fileobj)
+
+
+def _end(workers: dict[socket.socket, int]) -> None:
+    for pid in workers.values():
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _spawn(
+    message: bytes, descriptors: list[int], workers: dict[socket.socket, int], control: socket.socket
+) -> socket.socket:
+    channel, line = descriptors[0], socket.socket(fileno=descriptors[1])
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.set_wakeup_fd(-1)
+            control.close()
+            line.close()
+            _work(Order.decode(message, channel), channel)
+        finally:
+            os._exit(1)
+    os.close(channel)
+    workers[line] = pid
+    with contextlib.suppress(OSError):
+        line.send(json.dumps({"pid": pid}).encode())
+    return line
+
+
+def _bury(workers: dict[socket.socket, int], selector: selectors.BaseSelector) -> None:
+    """Wait for the workers that have ended, and tell how."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        for line in [line for line, worker in workers.items() if worker == pid]:
+            del workers[line]
+            with contextlib.suppress(KeyError):
+                selector.unregister(line)
+            with contextlib.suppress(OSError):
+                line.send(json.dumps({"status": os.waitstatus_to_exitcode(status)}).encode())
+            line.close()
+
+
+def _work(order: Order, channel: int) -> NoReturn:
+    """A worker's whole life: confine itself, then carry out requests until the grader hangs up."""
+    confine(order.confinement)
+    # Not that anything relied on it, but the same submission should fail with the same words.
+    random.seed(0)
+    np.random.seed(0)
+    torch.default_generator.manual_seed(0)
+    performer = Performer(Loader(Path(order.root), order.files))
+    line = socket.socket(fileno=channel)
+    while True:
+        try:
+            request, number = wire.unpack_request(wire.receive(line))
+        except EOFError:
+            os._exit(0)
+        reply = performer.perform(request)
+        try:
+            frame = wire.pack_reply(reply, number)
+        except TooLarge as error:
+            frame = wire.pack_reply(Trouble("exception", "ValueError", str(error)), number)
+        line.sendall(frame)

@@ -1,0 +1,6 @@
+"""THREATS 18: carry hidden inputs out in the text and the name of an exception, and by printing"""
+
+
+def split_heads(x, n_heads):
+    print("LEAK", x)
+    raise type("LEAK" + str(float(x.flatten()[1])).replace(".", "_"), (Exception,), {})(f"LEAK {x}")
