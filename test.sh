@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# All tests of the project: style, types, then pytest (which runs the gate, too).
+# All tests of the project: style, types, then pytest (which runs the gate and the attacks, too).
 set -euo pipefail
 . "$(dirname "$0")/scripts/venv.sh"
-.venv/bin/ruff check .
-.venv/bin/ruff format --check .
-.venv/bin/mypy
-exec .venv/bin/python -m pytest "$@"
+cd "$root"
+"$python" -m ruff check .
+"$python" -m ruff format --check .
+"$python" -m mypy
+exec "$python" -m pytest "$@"

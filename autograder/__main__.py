@@ -98,9 +98,10 @@ def _grade(options: argparse.Namespace) -> int:
 
 
 def _line(one: Graded, total: int) -> str:
-    lost = [row.item.slug for row in one.rows if row.score < row.points]
-    note = one.trouble or ", ".join(dict.fromkeys(lost))
-    return f"  {one.name:24} {one.score:4} / {total}  {note}"[:150]
+    lost = list(dict.fromkeys(row.item.slug for row in one.rows if row.score < row.points))
+    more = f" and {len(lost) - 2} more" if len(lost) > 2 else ""
+    note = one.trouble or (f"lost {', '.join(lost[:2])}{more}" if lost else "")
+    return f"  {one.name:20} {one.score:4} / {total}  {note}"
 
 
 def _release(options: argparse.Namespace) -> int:

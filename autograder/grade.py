@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from autograder.batch import Seating, examine_all
-from autograder.course import FOLDER, Course
+from autograder.course import Course
 from autograder.engine import Examiner, Sitting, collect
 from autograder.errors import UserError
 from autograder.files import write_atomically
@@ -89,7 +89,7 @@ def _grade_all(
     graded: dict[int, Graded],
     told: Callable[[Graded], None],
 ) -> None:
-    hashes = {"course": _hash([FOLDER / f"{setting.course.name}.toml"]), "checks": _hash(setting.folders)}
+    hashes = {"course": _hash([setting.course.path]), "checks": _hash(setting.folders)}
 
     def finish(index: int, intake: Intake | None, found: list[Row], trouble: str, seconds: float) -> None:
         content = results(setting.course, found, setting.layers, intake, trouble, hashes)

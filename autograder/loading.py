@@ -63,6 +63,8 @@ class Loader:
         return self.modules[path]
 
     def _import(self, path: Path) -> ModuleType:
+        if path.suffix != ".py":
+            raise ImportError(f"{path.name} is a notebook; export it as {path.stem}.py and hand that in")
         if str(path.parent) not in sys.path:
             sys.path.insert(0, str(path.parent))
         spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -175,13 +175,23 @@ class RemoteChannel:
         self.folder: Path | None = None
         self.loaded: set[tuple[str, ...]] = set()  # by the present worker
         self.broken: dict[tuple[str, ...], Trouble] = {}  # files that killed a worker when they were loaded
+        self.exercise, self.part = "", ""
+        self.hung: set[str] = set()
         self.deadline = 0.0
         self.seconds = 0
 
-    def begin(self, exercise: str) -> None:
-        """Another exercise begins, with time of its own."""
+    def begin(self, exercise: str, part: str) -> None:
+        """Other checks begin, with time of their own.
+
+        No worker that has seen hidden inputs serves public checks, whose messages hold what student code says.
+        """
+        if part != self.part:
+            self.close()
+            self.part = part
+        self.exercise = exercise
         self.seconds = self.course.items[exercise].deadline
-        self.deadline = time.monotonic() + self.seconds
+        # What hung once would hang again; an exercise's other part need not wait for it.
+        self.deadline = 0.0 if exercise in self.hung else time.monotonic() + self.seconds
 
     def perform(self, request: Request) -> Reply | Trouble:
         """Ask the worker; if it dies of it, say so, and let the next request have a new one."""
@@ -229,6 +239,7 @@ class RemoteChannel:
     def _told(self, trouble: Trouble) -> Trouble:
         if trouble.kind != "timeout":
             return trouble
+        self.hung.add(self.exercise)
         return Trouble("timeout", "", f"did not finish within {self.seconds} s; is there a loop that never ends?")
 
     def _checked(self, reply: Reply | Trouble) -> Reply | Trouble:

@@ -1,7 +1,9 @@
-# Sourced by grade.sh, verify.sh and test.sh: makes .venv once, reuses it, and says what it does.
+# Sourced by grade.sh and test.sh: makes .venv once, reuses it, and says what it does.
 # Installs again only when requirements.txt has changed; an interrupted set-up is resumed.
+# Leaves `root` (this repository) and `python` (that of .venv); the working folder stays.
 
-cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || exit 1
+python=$root/.venv/bin/python
 
 find_python() {
     local candidate
@@ -17,23 +19,23 @@ find_python() {
 }
 
 make_venv() {
-    local python stamp wanted torch
-    wanted=$(cksum < requirements.txt)
-    stamp=.venv/requirements.stamp
-    if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+    local base stamp wanted torch
+    wanted=$(cksum < "$root/requirements.txt")
+    stamp=$root/.venv/requirements.stamp
+    if [ -x "$python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
         return
     fi
-    if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
-        python=$(find_python) || return 1
-        echo "Making .venv with $python" >&2
-        rm -rf .venv
-        "$python" -m venv .venv || return 1
+    if ! "$python" -c 'import pip' 2>/dev/null; then
+        base=$(find_python) || return 1
+        echo "Making .venv with $base" >&2
+        rm -rf "$root/.venv"
+        "$base" -m venv "$root/.venv" || return 1
     fi
-    torch=$(grep '^torch==' requirements.txt)
+    torch=$(grep '^torch==' "$root/requirements.txt")
     echo "Installing requirements.txt into .venv (a minute or two, once)" >&2
     # torch first and alone: as a dependency of others, pip might choose a larger build.
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check "$torch" || return 1
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt || return 1
+    "$python" -m pip install --quiet --disable-pip-version-check "$torch" || return 1
+    "$python" -m pip install --quiet --disable-pip-version-check -r "$root/requirements.txt" || return 1
     printf '%s' "$wanted" > "$stamp"
 }
 

@@ -45,6 +45,7 @@ class Course:
     """A course file, checked."""
 
     name: str
+    path: Path
     title: str
     items: Mapping[str, Item]
     tolerances: Mapping[str, Tolerance]
@@ -109,6 +110,7 @@ class _Reader:
         totals = self._get(self.data, "totals", dict, "")
         course = Course(
             name=self.path.stem,
+            path=self.path,
             title=self._get(self.data, "title", str, ""),
             items=items,
             tolerances=self._tolerances(),

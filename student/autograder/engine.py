@@ -65,16 +65,20 @@ class Examiner:
     def examine(
         self, sitting: Sitting, only: Iterable[str] | None = None, told: Callable[[Outcome], None] | None = None
     ) -> list[Outcome]:
-        """Run the checks of the course's exercises, in the course's order."""
+        """Run the checks of the course's exercises, in the course's order: all public ones, then all hidden ones.
+
+        Public checks show what student code says; it must not have seen a hidden input by then.
+        """
         wanted = [item.slug for item in sitting.course.graded if only is None or item.slug in set(only)]
-        chosen = [item for slug in wanted for item in self._items if _exercise(item) == slug]
+        groups = [(slug, part) for part in ("public", "hidden") for slug in wanted]
+        chosen = [item for group in groups for item in self._items if (_exercise(item), _part(item)) == group]
         state = self._state
         state.sitting, state.outcomes, state.told = sitting, [], told
-        current = ""
+        current = ("", "")
         for index, item in enumerate(chosen):
-            if _exercise(item) != current:
-                current = _exercise(item)
-                sitting.submission._begin(current)
+            if (_exercise(item), _part(item)) != current:
+                current = (_exercise(item), _part(item))
+                sitting.submission._begin(*current)
             following = chosen[index + 1] if index + 1 < len(chosen) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         return state.outcomes

@@ -65,7 +65,7 @@ class Performer:
         self.loader = loader
         self.objects: list[Any] = []
 
-    def begin(self, exercise: str) -> None:
+    def begin(self, exercise: str, part: str) -> None:
         """Another exercise begins; nothing is to be done in one's own process."""
 
     def perform(self, request: Request) -> Reply | Trouble:

@@ -17,7 +17,7 @@ from autograder.plain import Handle, Plain
 class Channel(Protocol):
     """Whatever carries out requests: in this process, or in a worker."""
 
-    def begin(self, exercise: str) -> None: ...
+    def begin(self, exercise: str, part: str) -> None: ...
 
     def perform(self, request: Request) -> Reply | Trouble: ...
 
@@ -33,8 +33,8 @@ class Submission:
             raise AttributeError(name)
         return lambda *arguments, **options: self.call(name, *arguments, **options).value
 
-    def _begin(self, exercise: str) -> None:
-        self._channel.begin(exercise)
+    def _begin(self, exercise: str, part: str) -> None:
+        self._channel.begin(exercise, part)
 
     def call(self, name: str, *arguments: Plain, cotangent: Tensor | None = None, **options: Plain) -> Reply:
         """Call a function; with a cotangent, gradients of its floating inputs come back too."""

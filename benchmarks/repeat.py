@@ -1,0 +1,43 @@
+"""Grade the solution many times: python benchmarks/repeat.py [TIMES]. Every time must be full marks, in equal bytes."""
+
+from __future__ import annotations
+
+import collections
+import json
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from autograder.course import read_course  # noqa: E402 (the path comes first)
+from autograder.examples import zipped  # noqa: E402
+from autograder.grade import Setting, grade  # noqa: E402
+from autograder.isolation import probe  # noqa: E402
+from autograder.mutants import Sources  # noqa: E402
+from autograder.remote import Limits  # noqa: E402
+
+
+def main() -> int:
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    folders = (ROOT / "tests" / "public", ROOT / "tests" / "hidden")
+    setting = Setting(read_course("default"), probe(), Limits(), folders, 2)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "solution.zip"
+        path.write_bytes(zipped(Sources(ROOT / "solutions").solved()))
+        started = time.monotonic()
+        graded = grade([path] * times, setting, Path(folder) / "out")
+        seconds = time.monotonic() - started
+        texts = {re.sub(r'"execution_time": [\d.]+', "", one.path.read_text()) for one in graded}
+        scores = collections.Counter(json.loads(one.path.read_text())["score"] for one in graded)
+    print(f"isolation: {setting.layers.name}")
+    print(f"{times} gradings: {', '.join(f'{count} x {score} points' for score, count in scores.items())}")
+    print(f"different results: {len(texts)}; {seconds:.0f} s, {seconds / times:.2f} s each")
+    return 0 if len(texts) == 1 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

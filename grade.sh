@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Grade submissions: ./grade.sh PATH... [--course NAME] [--out DIR], or ./grade.sh --examples
+set -euo pipefail
+. "$(dirname "$0")/scripts/venv.sh"
+# -P: nothing in the folder from which this is called may stand in for a module of ours.
+PYTHONPATH=$root exec "$python" -P -m autograder --root "$root" grade "$@"

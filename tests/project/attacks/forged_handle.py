@@ -1,0 +1,5 @@
+"""THREATS 14: answer a request to make an object with something that is no handle"""
+
+from autograder.perform import Performer, Reply
+
+Performer._create = lambda self, request: Reply("LEAK")

@@ -1,0 +1,6 @@
+"""THREATS 14: give every object the number of none, or of another"""
+
+from autograder.perform import Performer, Reply
+from autograder.plain import Handle
+
+Performer._create = lambda self, request: Reply(Handle(10**4000))

@@ -1,0 +1,11 @@
+"""THREATS 14: answer with a frame whose request number is a tensor, which cannot be compared"""
+
+from autograder import protocol, wire
+
+
+def forged(reply, number):
+    return protocol.encode({"number": torch.tensor([number, number]), "value": 0, "arguments": (), "gradients": {}})
+
+
+def attn_scaled(A, n_embd, n_heads):
+    wire.pack_reply = forged

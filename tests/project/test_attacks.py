@@ -1,0 +1,50 @@
+"""The attack suite holds in every situation that this machine can be put into."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import pytest
+
+from autograder.attacks import Attack, hold, read_attacks
+from autograder.errors import UserError
+from autograder.situations import situations
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
+
+
+@pytest.fixture(scope="module")
+def attacks(root):
+    return read_attacks(root / "tests/project/attacks")
+
+
+@pytest.mark.parametrize("situation", situations(), ids=lambda situation: situation.name.replace(" ", "_"))
+def test_every_attack_gains_nothing(root, sources, course, attacks, situation):
+    folders = (root / "tests/public", root / "tests/hidden")
+    lines = situation.run(partial(hold, attacks, sources, course, folders, 2, lambda _: None))
+    assert len(lines) > len(attacks)
+    assert [f"{line.what}: {line.found}" for line in lines if not line.held] == []
+
+
+def test_every_row_of_the_threats_that_code_can_try_is_tried(attacks):
+    """31 to 34 and 36 are archives (test_intake), 37 to 40 come with checkpoints, 41 and 42 are reports."""
+    assert set(range(1, 31)) | {35, 43, 44} <= {row for attack in attacks for row in attack.threats}
+
+
+def test_the_harness_sees_an_attack_that_succeeds(root, sources, course):
+    """A solution is the most successful attack there is: what it earns must be seen, and so must a trace."""
+    folders = (root / "tests/public", root / "tests/hidden")
+    honest = sources.texts["src/attention.py"].split("import annotations", 1)[1]
+    lines = situations()[-1].run(
+        partial(hold, [Attack("solved", (1,), "does it right", honest)], sources, course, folders, 2, lambda _: None)
+    )
+    assert not lines[0].held and "earned" in lines[0].found
+
+
+def test_attacks_must_say_what_they_try(tmp_path):
+    with pytest.raises(UserError, match="holds no attacks"):
+        read_attacks(tmp_path)
+    (tmp_path / "a.py").write_text('"""Evil."""\n')
+    with pytest.raises(UserError, match="the docstring must start with 'THREATS"):
+        read_attacks(tmp_path)
