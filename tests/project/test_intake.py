@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from autograder import intake
+from autograder import entries, folders, intake, zips
 from autograder.errors import UserError
 from autograder.intake import Ignored, Intake, Refused, take_in
 
@@ -189,7 +189,7 @@ def test_take_in_reads_zips_of_all_common_makes(hand_in: Callable[[bytes], Intak
     assert (into / "src/a.py").read_bytes() == CODE
 
 
-@pytest.mark.parametrize("size", [0, 1, *(intake.CHUNK + more for more in (-1, 0, 1, 100, 258, 5000))])
+@pytest.mark.parametrize("size", [0, 1, *(zips.CHUNK + more for more in (-1, 0, 1, 100, 258, 5000))])
 @pytest.mark.parametrize("method", [0, 8])
 def test_take_in_unpacks_contents_of_any_size(
     hand_in: Callable[[bytes], Intake], into: Path, size: int, method: int
@@ -630,7 +630,8 @@ def test_take_in_refuses_a_million_files_in_a_folder_before_listing_them(
     tmp_path: Path, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hw = spread(tmp_path / "hw", {f"{number}.bin": b"" for number in range(30)})
-    monkeypatch.setattr(intake, "MAX_ENTRIES", 5)
+    for module in (entries, folders):  # the message, and the counting
+        monkeypatch.setattr(module, "MAX_ENTRIES", 5)
     looked = []
     plain = os.scandir
 
@@ -693,11 +694,11 @@ def test_take_in_refuses_a_bomb_spread_over_entries(refusal: Callable[[bytes], s
 def test_take_in_allows_a_ratio_of_just_200(
     hand_in: Callable[[bytes], Intake], refusal: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "RATIO_COUNTS_BEYOND", 1000)
+    monkeypatch.setattr(zips, "RATIO_COUNTS_BEYOND", 1000)
     zeros = entry("a.txt", bytes(4000))
-    monkeypatch.setattr(intake, "MAX_RATIO", 3999 / zeros["packed"])
+    monkeypatch.setattr(zips, "MAX_RATIO", 3999 / zeros["packed"])
     assert refusal(build(zeros)).startswith("'a.txt' unpacks to more than")
-    monkeypatch.setattr(intake, "MAX_RATIO", 4000 / zeros["packed"])
+    monkeypatch.setattr(zips, "MAX_RATIO", 4000 / zeros["packed"])
     assert hand_in(build(zeros)).files == ("a.txt",)
 
 
@@ -759,11 +760,11 @@ def test_take_in_refuses_data_that_does_not_inflate(refusal: Callable[[bytes], s
     assert refusal(archive) == "'b.py' is damaged or cut off; pack the submission again"
 
 
-@pytest.mark.parametrize("chunk", [1, len(entry("", CODE)["body"]), intake.CHUNK])
+@pytest.mark.parametrize("chunk", [1, len(entry("", CODE)["body"]), zips.CHUNK])
 def test_take_in_refuses_bytes_behind_the_end_of_the_data(
     refusal: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    monkeypatch.setattr(intake, "CHUNK", chunk)
+    monkeypatch.setattr(zips, "CHUNK", chunk)
     archive = build(entry("b.py", CODE, body=entry("", CODE)["body"] + b"xyz"))
     assert refusal(archive) == "'b.py' has bytes behind its end; pack the submission again"
 
@@ -906,7 +907,7 @@ def test_take_in_refuses_files_that_change_meanwhile(
     message: str,
 ) -> None:
     hw = spread(tmp_path / "hw", {"a.py": CODE})
-    monkeypatch.setattr(intake, "_refuse_collisions", lambda entries: swap(hw / "a.py"))
+    monkeypatch.setattr(intake, "refuse_collisions", lambda entries: swap(hw / "a.py"))
     assert refusal(hw).startswith(f"'a.py' {message}")
 
 
@@ -975,7 +976,7 @@ def test_take_in_never_writes_through_what_is_already_there(
     """Someone plants a link in the folder after it was found empty."""
     victim = tmp_path / "victim.py"
     victim.write_bytes(b"untouched")
-    monkeypatch.setattr(intake, "_refuse_collisions", lambda entries: (into / "a.py").symlink_to(victim))
+    monkeypatch.setattr(intake, "refuse_collisions", lambda entries: (into / "a.py").symlink_to(victim))
     with pytest.raises(UserError, match="could not be written"):
         hand_in(build(entry("a.py", CODE)))
     assert victim.read_bytes() == b"untouched"
