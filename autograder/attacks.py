@@ -30,7 +30,8 @@ from autograder.mutants import Sources
 from autograder.remote import Limits
 from autograder.verify import Line
 
-DEADLINE = 2  # seconds an exercise may take here; attacks that hang are many
+DEADLINE = 2  # seconds that an attacked exercise may take; attacks that hang are many
+ATTACKED = "src/attention.py"
 MARK = "attack-was-here"
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/root", "/home", "/etc")
 NUMBER = re.compile(r"-?\d+\.\d{3,}|\d+e[-+]\d+")  # a value of a tensor, not a handout section
@@ -62,9 +63,13 @@ def read_attacks(folder: Path) -> list[Attack]:
     return found
 
 
-def quick(course: Course, seconds: int = DEADLINE) -> Course:
-    """The course with short deadlines."""
-    return replace(course, items={slug: replace(item, deadline=seconds) for slug, item in course.items.items()})
+def quick(course: Course) -> Course:
+    """The course with short deadlines for what is attacked; honest neighbours keep their time for the rest."""
+    items = {
+        slug: replace(item, deadline=DEADLINE) if ATTACKED in item.files else item
+        for slug, item in course.items.items()
+    }
+    return replace(course, items=items)
 
 
 def hold(
@@ -96,9 +101,9 @@ def hold(
         expected = {name: _stable(one) for name, one in before.items()}
         submissions: dict[str, dict[str, str]] = {}
         for number, attack in enumerate(attacks):
-            hostile = blank | {"src/attention.py": blank["src/attention.py"] + "\n\n" + attack.source}
+            hostile = blank | {ATTACKED: blank[ATTACKED] + "\n\n" + attack.source}
             submissions[attack.name] = hostile
-            if number % 5 == 0:  # honest ones among them, which must not notice
+            if number % 20 == 0:  # honest ones among them, which must not notice
                 submissions[f"neighbour{number}"] = honest["neighbour"]
         graded, _ = run(submissions, "among")
         lines = [_judged(attack, graded.get(attack.name), expected["blank"], layers) for attack in attacks]

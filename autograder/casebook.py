@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from autograder.exercises import WEIGHTS
-from autograder.references import Argument, strided
+from autograder.layout import laid_out
+from autograder.references import Argument
 
 Inputs = dict[str, Argument]
 Cases = dict[str, Inputs]  # name -> inputs
@@ -32,6 +33,11 @@ class Draw:
 
 
 DOUBLE = torch.float64
+
+
+def strided(tensor: Tensor) -> Tensor:
+    """The same values with the last two axes swapped in memory: not contiguous."""
+    return tensor.mT.contiguous().mT
 
 
 def counting(*shape: int) -> Tensor:
@@ -280,7 +286,7 @@ def _apply_rotary_emb(public: bool, draw: Draw) -> Cases:
         "one head": {"x": draw(2, 1, 6, 4), "rope_cache": slower(4, 11)},
         "as many tokens as pairs": {"x": draw(2, 3, 4, 8), "rope_cache": slower(8, 4)},
         "float64": {"x": draw(2, 3, 5, 8, dtype=DOUBLE), "rope_cache": slower(8, 7)},
-        "not contiguous": {"x": strided(draw(2, 3, 5, 10)), "rope_cache": slower(10, 5)},
+        "not contiguous": {"x": laid_out(draw(2, 3, 5, 10), (0, 2, 1, 3)), "rope_cache": slower(10, 5)},
         "far away": {"x": draw(1, 1, 512, 4), "rope_cache": slower(4, 512)},
     }
 
@@ -292,15 +298,14 @@ def _causal_self_attention(public: bool, draw: Draw) -> Cases:
         width: int,
         heads: int,
         block: int,
-        rope: bool | None,
+        rope: bool,
         dtype: torch.dtype = torch.float32,
     ) -> Inputs:
         inputs: Inputs = {"x": draw(batch, tokens, width, dtype=dtype)}
         for name in WEIGHTS:
             shape = (width, width) if name.endswith("weight") else (width,)
             inputs[name] = draw(*shape, scale=width**-0.5, dtype=dtype)
-        inputs |= {"n_embd": width, "n_head": heads, "block_size": block}
-        return inputs if rope is None else inputs | {"rope": rope}
+        return inputs | {"n_embd": width, "n_head": heads, "block_size": block, "rope": rope}
 
     if public:
         return {
@@ -309,7 +314,7 @@ def _causal_self_attention(public: bool, draw: Draw) -> Cases:
             "one token": case(3, 1, 8, 2, 5, rope=True),
         }
     return {
-        "config without rope": case(3, 4, 10, 2, 6, rope=None),
+        "two heads": case(3, 4, 10, 2, 6, rope=False),
         "no rotation": case(2, 7, 12, 3, 9, rope=False),
         "RoPE": case(2, 5, 24, 3, 11, rope=True),
         "RoPE, full block": case(3, 7, 8, 2, 7, rope=True),

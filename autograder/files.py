@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,6 +22,11 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete a folder and all in it, however deep: a submission may nest folders further than Python can recurse."""
+    subprocess.run(["rm", "-rf", "--", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> list[str]:

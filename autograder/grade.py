@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
 import signal
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from autograder.batch import Seating, examine_all
 from autograder.course import Course
 from autograder.engine import Examiner, Sitting, collect
 from autograder.errors import UserError
-from autograder.files import write_atomically
+from autograder.files import remove_tree, write_atomically
 from autograder.gradescope import results
 from autograder.intake import Intake, Refused, take_in
 from autograder.isolation import Layers, processes
@@ -111,7 +110,7 @@ def _grade_all(
             intake = take_in(path, tree)
         except Refused as refused:
             finish(index, None, rows(setting.course, []), str(refused), 0.0)
-            shutil.rmtree(place, ignore_errors=True)
+            remove_tree(place)
             continue
         ready.append((index, intake))
         seatings.append(_seating(zygote, intake, setting, first_user))
@@ -120,7 +119,7 @@ def _grade_all(
         found = rows(setting.course, outcomes)
         missing = any(row.verdict == "could not check" for row in found)
         finish(index, intake, found, "some checks could not be run; the fault is ours" if missing else "", seconds)
-        shutil.rmtree(den / str(index), ignore_errors=True)
+        remove_tree(den / str(index))
 
 
 def _seating(zygote: Zygote, intake: Intake, setting: Setting, first_user: int) -> Seating:
@@ -159,7 +158,7 @@ def _den() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
 
 
 def _names(paths: Sequence[Path]) -> list[str]:

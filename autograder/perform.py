@@ -52,7 +52,7 @@ class Reply:
 class Trouble:
     """Student code did not return. `frames` are the student's own, innermost last."""
 
-    kind: Literal["missing", "import", "not started", "exception", "timeout", "memory", "crash", "malformed"]
+    kind: Literal["missing", "import", "not started", "exception", "timeout", "memory", "disk", "crash", "malformed"]
     type_name: str
     text: str
     frames: tuple[tuple[str, int, str], ...] = ()  # file, line number, source line
@@ -150,12 +150,12 @@ class Performer:
             frames = (*frames, (name, error.lineno or 0, (error.text or "").strip()))
         deepest = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
         raised_by_student = bool(deepest) and _is_below(deepest[0], root)
-        if isinstance(error, NotImplementedError) and raised_by_student:
-            return Trouble("not started", "NotImplementedError", str(error), frames)
         try:
             text = str(error)
-        except BaseException:
+        except BaseException:  # it is the student's own __str__ that runs here
             text = ""
+        if isinstance(error, NotImplementedError) and raised_by_student:
+            return Trouble("not started", "NotImplementedError", text[:2000], frames)
         return Trouble(kind, type(error).__name__, text[:2000], frames)
 
 
@@ -205,13 +205,18 @@ def _is_below(file: str, root: Path) -> bool:
 def _together(items: list[object]) -> Plain:
     """Items that are all alike, tuples of plain tensors, as one tensor per place: far quicker to send."""
     first = items[0] if items else None
-    if type(first) is tuple and all(
-        type(item) is tuple
-        and len(item) == len(first)
+    if (
+        type(first) is tuple
+        and first
         and all(
-            type(a) is Tensor and a.shape == b.shape and a.dtype == b.dtype for a, b in zip(item, first, strict=True)
+            type(item) is tuple
+            and len(item) == len(first)
+            and all(
+                type(a) is Tensor and a.shape == b.shape and a.dtype == b.dtype
+                for a, b in zip(item, first, strict=True)
+            )
+            for item in items
         )
-        for item in items
     ):
         return {"stacked": tuple(plain(torch.stack(column)) for column in zip(*items, strict=True))}
     return [plain(item) for item in items]
@@ -226,8 +231,11 @@ def _member(thing: Any, dotted: str) -> Any:
 
 def _load_weights(module: Any, state: dict[str, Tensor]) -> None:
     """Copy weights in by name; buffers and extra parameters of the student's stay as they are."""
-    module.to(next(iter(state.values())).dtype)
+    dtype = next(iter(state.values())).dtype
     with torch.no_grad():
+        for tensor in (*module.parameters(), *module.buffers()):
+            if tensor.is_floating_point():  # not module.to: it would cut a complex buffer in half
+                tensor.data = tensor.data.to(dtype)
         for name, weight in state.items():
             _member(module, name).copy_(weight)
     module.eval()

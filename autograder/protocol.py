@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.layout import is_order, laid_out, memory_order
 from autograder.plain import Config, Handle, Other, Plain
 
 PREFIX = struct.Struct("<II")
@@ -32,7 +33,8 @@ _DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
         *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
-        *(torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool),
+        *(torch.int8, torch.int16, torch.int32, torch.int64, torch.bool),
+        *(torch.uint8, torch.uint16, torch.uint32, torch.uint64),
     )
 }
 
@@ -67,7 +69,7 @@ def _described(value: Plain, chunks: list[bytes]) -> Any:
             if name not in _DTYPES:
                 return {"o": f"a tensor of dtype {name}"}
             chunks.append(_bytes(value))
-            return {"t": [name, list(value.shape), int(value.is_contiguous())]}
+            return {"t": [name, list(value.shape), memory_order(value)]}
         case list():
             return [_described(item, chunks) for item in value]
         case tuple():
@@ -142,8 +144,8 @@ class _Reader:
         match tag, content:
             case "f", str():
                 return float.fromhex(content)
-            case "t", [str() as dtype, list() as shape, int() as contiguous]:
-                return self._tensor(dtype, shape, bool(contiguous))
+            case "t", [str() as dtype, list() as shape, list() as order]:
+                return self._tensor(dtype, shape, order)
             case "p", list():
                 return tuple(self.value(item, depth + 1) for item in content)
             case "d", list():
@@ -164,12 +166,14 @@ class _Reader:
             return pair[0]  # type: ignore[no-any-return]
         raise Malformed("a key of unknown form")
 
-    def _tensor(self, dtype: str, shape: list[Any], contiguous: bool) -> Tensor:
-        if dtype not in _DTYPES or len(shape) > MAX_RANK:
+    def _tensor(self, dtype: str, shape: list[Any], order: list[Any]) -> Tensor:
+        if dtype not in _DTYPES or len(shape) > MAX_RANK or not is_order(order, len(shape)):
             raise Malformed("a tensor of unknown form")
         if any(type(size) is not int or size < 0 or size > MAX_BODY for size in shape):
             raise Malformed("a tensor of impossible shape")
         kind = _DTYPES[dtype]
+        if math.prod(size for size in shape if size) > MAX_BODY:  # a zero elsewhere would hide an overflow
+            raise Malformed("a tensor of impossible shape")
         length = math.prod(shape) * kind.itemsize
         if length > len(self.body) - self.position:
             raise Malformed("a tensor is longer than its bytes")
@@ -178,8 +182,7 @@ class _Reader:
         if kind is torch.bool and raw.strip(b"\0\1"):
             raise Malformed("a truth value that is neither")
         tensor = torch.frombuffer(raw, dtype=kind) if length else torch.empty(0, dtype=kind)
-        tensor = tensor.reshape(shape)
-        return tensor if contiguous or tensor.dim() < 2 else tensor.transpose(-2, -1).contiguous().transpose(-2, -1)
+        return laid_out(tensor.reshape(shape), order)
 
 
 def _text(text: str, limit: int) -> str:

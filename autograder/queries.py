@@ -97,7 +97,7 @@ def _tensor(value: Plain) -> Tensor | None:
     if isinstance(value, Tensor):
         return value.double() if not value.is_complex() else None
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return torch.tensor(value, dtype=torch.float64)
+        return torch.tensor(value, dtype=torch.float64) if abs(value) < 1e300 else None
     if isinstance(value, (list, tuple)) and value:
         rows = [_tensor(item) for item in value]
         if all(row is not None and row.shape == rows[0].shape for row in rows):  # type: ignore[union-attr]

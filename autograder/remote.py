@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import tempfile
 import time
@@ -16,9 +15,9 @@ from pathlib import Path
 
 from autograder import protocol, wire
 from autograder.course import Course
+from autograder.files import remove_tree
 from autograder.isolation import Confinement, Layers, kill_tree, python_folders
 from autograder.perform import Reply, Request, Trouble
-from autograder.protocol import Malformed
 from autograder.zygote import Order, Zygote
 
 WATCH = 0.05  # seconds between two looks at a worker's memory
@@ -31,6 +30,8 @@ class Limits:
 
     memory: int = 2 << 30  # bytes of its own, beyond what it inherits
     file_bytes: int = 64 << 20
+    disk: int = 256 << 20  # bytes in all files together
+    files: int = 2000
     open_files: int = 256
     threads: int = 64
 
@@ -49,6 +50,8 @@ class Worker:
     def __init__(self, zygote: Zygote, order: Order, limits: Limits) -> None:
         self.order, self.limits = order, limits
         self.number = 0
+        self.looked = 0.0
+        self.inherited = _own_memory(zygote.pid)
         self.pid, self.channel, self.line = zygote.spawn(order)
         self.channel.setblocking(False)
 
@@ -63,7 +66,9 @@ class Worker:
             header, body = protocol.sizes(self._receive(protocol.PREFIX.size, deadline))
             tree = protocol.decode(self._receive(header, deadline), self._receive(body, deadline))
             return wire.unpack_reply(tree, self.number)
-        except Malformed:
+        except Dead:
+            raise
+        except Exception:  # whatever a reply does to its reader, it is not a reply
             raise Dead(_malformed("the reply of your code could not be read")) from None
 
     def _send(self, frame: bytes, deadline: float) -> None:
@@ -100,25 +105,28 @@ class Worker:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise Dead(Trouble("timeout", "", ""))
-            lists = ([], [self.channel]) if write else ([self.channel], [])
-            if any(select.select(*lists, [], min(left, WATCH))):
+            # Whether or not the channel is ready: a reply that trickles must not keep us from looking.
+            if time.monotonic() - self.looked >= WATCH:
+                self._look()
+            reading, writing = ([], [self.channel]) if write else ([self.channel], [])
+            if any(select.select(reading, writing, [], min(left, WATCH))):
                 return
-            if self._memory() > self.limits.memory:
-                gigabytes = self.limits.memory / (1 << 30)
-                raise Dead(
-                    Trouble("memory", "", f"your code used more than {gigabytes:g} GB of memory and was stopped")
-                )
+
+    def _look(self) -> None:
+        """Does it stay within its limits?"""
+        self.looked = time.monotonic()
+        if self._memory() - self.inherited > self.limits.memory:
+            gigabytes = self.limits.memory / (1 << 30)
+            raise Dead(Trouble("memory", "", f"your code used more than {gigabytes:g} GB of memory and was stopped"))
+        if not _fits(Path(self.order.confinement.writable), self.limits.disk, self.limits.files):
+            raise Dead(Trouble("disk", "", "your code wrote too many files, or too much into them"))
 
     def _memory(self) -> int:
         """Bytes that the worker holds for itself; with a pid namespace, it is the child of the pid we know."""
-        total = 0
         with contextlib.suppress(OSError, ValueError):
             children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-            for pid in (str(self.pid), *children):
-                for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-                    if line.startswith(("RssAnon:", "RssShmem:", "VmSwap:")):
-                        total += int(line.split()[1]) * 1024
-        return total
+            return max(_own_memory(pid) for pid in (self.pid, *map(int, children)))
+        return 0
 
     def _end_of(self, patience: float) -> None:
         """If the worker has ended by itself, say how."""
@@ -135,13 +143,38 @@ class Worker:
         self.line.close()
 
 
+def _own_memory(pid: int) -> int:
+    total = 0
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(("RssAnon:", "RssShmem:", "VmSwap:")):
+                total += int(line.split()[1]) * 1024
+    return total
+
+
+def _fits(folder: Path, size: int, count: int) -> bool:
+    """Does a folder hold no more than so many bytes and entries? Never looks at more than it must."""
+    waiting = [str(folder)]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                count -= 1
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    size -= entry.stat(follow_symlinks=False).st_size
+                if size < 0 or count < 0:
+                    return False
+    return True
+
+
 def _malformed(text: str) -> Trouble:
     return Trouble("malformed", "", text)
 
 
 def _ended(status: int) -> Trouble:
     if status >= 0:
-        return Trouble("crash", "", f"your code ended Python itself (exit code {status}); do not call exit")
+        return Trouble("crash", "", "your code ended Python itself; do not call exit")
     name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
     words = {
         "SIGSEGV": "crashed Python (segmentation fault)",
@@ -176,7 +209,7 @@ class RemoteChannel:
         self.loaded: set[tuple[str, ...]] = set()  # by the present worker
         self.broken: dict[tuple[str, ...], Trouble] = {}  # files that killed a worker when they were loaded
         self.exercise, self.part = "", ""
-        self.hung: set[str] = set()
+        self.given_up: dict[str, Trouble] = {}  # exercises that used up a limit: they would do it again
         self.deadline = 0.0
         self.seconds = 0
 
@@ -190,11 +223,12 @@ class RemoteChannel:
             self.part = part
         self.exercise = exercise
         self.seconds = self.course.items[exercise].deadline
-        # What hung once would hang again; an exercise's other part need not wait for it.
-        self.deadline = 0.0 if exercise in self.hung else time.monotonic() + self.seconds
+        self.deadline = time.monotonic() + self.seconds
 
     def perform(self, request: Request) -> Reply | Trouble:
         """Ask the worker; if it dies of it, say so, and let the next request have a new one."""
+        if self.exercise in self.given_up:
+            return self.given_up[self.exercise]
         try:
             if isinstance(request.target, str):
                 known = self._load(request.target)
@@ -212,13 +246,16 @@ class RemoteChannel:
             return self.broken[files]
         if self.worker is not None and files in self.loaded:
             return None
-        self._in_time()  # or a file would be blamed for what an exercise did before
+        whole = self.deadline - time.monotonic() > 0.9 * self.seconds
+        self._in_time()
         try:
             self._ask(Request("load", name))
         except Dead as dead:
             told = self._told(dead.trouble)
-            self.broken[files] = Trouble(told.kind, "", f"while your file was loaded: {told.text}")
-            return self.broken[files]
+            trouble = Trouble(told.kind, "", f"while your file was loaded: {told.text}")
+            if whole or told.kind != "timeout":  # or a file would be blamed for what an exercise did before
+                self.broken[files] = trouble
+            return trouble
         self.loaded.add(files)
         return None
 
@@ -228,7 +265,7 @@ class RemoteChannel:
             self.worker = self._start()
         try:
             return self.worker.ask(request, self.deadline)
-        except Dead:
+        except BaseException:
             self.close()
             raise
 
@@ -237,18 +274,24 @@ class RemoteChannel:
             raise Dead(Trouble("timeout", "", ""))
 
     def _told(self, trouble: Trouble) -> Trouble:
-        if trouble.kind != "timeout":
-            return trouble
-        self.hung.add(self.exercise)
-        return Trouble("timeout", "", f"did not finish within {self.seconds} s; is there a loop that never ends?")
+        if trouble.kind == "timeout":
+            text = f"did not finish within {self.seconds} s; is there a loop that never ends?"
+            trouble = Trouble("timeout", "", text)
+        if trouble.kind in ("timeout", "memory", "disk"):
+            self.given_up[self.exercise] = trouble
+        return trouble
 
     def _checked(self, reply: Reply | Trouble) -> Reply | Trouble:
         """Places in files are told only if there are such places: a made-up name could carry anything."""
         if isinstance(reply, Reply):
             return reply
-        frames = tuple(frame for frame in reply.frames if frame[0] in self.names and 0 < frame[1] < 1_000_000)
+        frames = tuple(frame for frame in reply.frames if 0 < frame[1] <= self._lines(frame[0]))
         name = reply.type_name if reply.type_name.isidentifier() else "Exception"
         return Trouble(reply.kind, name, reply.text, frames)
+
+    def _lines(self, name: str) -> int:
+        """How many lines a file of the submission has; 0 if there is none of that name."""
+        return (self.root / name).read_bytes().count(b"\n") + 1 if name in self.names else 0
 
     def _start(self) -> Worker:
         self.loaded.clear()
@@ -276,5 +319,5 @@ class RemoteChannel:
             self.worker.kill()
             self.worker = None
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_tree(self.folder)
             self.folder = None

@@ -44,7 +44,8 @@ class Submission:
     def create(self, name: str, *arguments: Plain, state: dict[str, Tensor] | None = None) -> Instance:
         """Make an object of a class; `state` is loaded into it by name, in evaluation mode."""
         made = self._ask(Request("create", name, arguments=arguments, state=state), name).value
-        assert isinstance(made, Handle)
+        if not isinstance(made, Handle):
+            raise CheckFailed(Finding("malformed", f"{name}: the object could not be made"))
         return Instance(self, name, made, state)
 
     def value(self, name: str) -> Plain:
@@ -77,7 +78,9 @@ class Instance:
             Request("items", self.handle, arguments=tuple(indices)), f"{self.name}.__getitem__"
         )
         match reply.value:
-            case {"stacked": tuple() as columns} if all(_has_rows(column, len(indices)) for column in columns):
+            case {"stacked": tuple() as columns} if columns and all(
+                _has_rows(column, len(indices)) for column in columns
+            ):
                 return list(zip(*(column.unbind(0) for column in columns), strict=True))
             case list() as items if len(items) == len(indices):
                 return items
@@ -101,7 +104,7 @@ def fail_with(trouble: Trouble, name: str) -> NoReturn:
     match trouble.kind:
         case "not started":
             raise CheckFailed(Finding("not started", f"{name}: {trouble.text or 'not started yet'}", where=place))
-        case "missing" | "timeout" | "memory" | "crash" | "malformed":
+        case "missing" | "timeout" | "memory" | "disk" | "crash" | "malformed":
             # These texts are the grader's own, so hidden checks may show what they say about the cause.
             raise CheckFailed(
                 Finding(

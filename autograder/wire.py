@@ -66,7 +66,7 @@ _TOLD = ("missing", "import", "not started", "exception")
 
 def unpack_reply(value: Plain, number: int) -> Reply | Trouble:
     """A reply from a worker, believed in nothing: form, number and types are checked."""
-    if not isinstance(value, dict) or value.get("number") != number or type(value["number"]) is not int:
+    if not isinstance(value, dict) or type(value.get("number")) is not int or value["number"] != number:
         raise Malformed("not a reply to this request")
     if value.keys() == {"number", "value", "arguments", "gradients"}:
         arguments, gradients = value["arguments"], value["gradients"]

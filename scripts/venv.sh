@@ -34,8 +34,8 @@ make_venv() {
     torch=$(grep '^torch==' "$root/requirements.txt")
     echo "Installing requirements.txt into .venv (a minute or two, once)" >&2
     # torch first and alone: as a dependency of others, pip might choose a larger build.
-    "$python" -m pip install --quiet --disable-pip-version-check "$torch" || return 1
-    "$python" -m pip install --quiet --disable-pip-version-check -r "$root/requirements.txt" || return 1
+    "$python" -m pip install -qq --disable-pip-version-check "$torch" || return 1
+    "$python" -m pip install -qq --disable-pip-version-check -r "$root/requirements.txt" || return 1
     printf '%s' "$wanted" > "$stamp"
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import NoReturn, TypeGuard
 
 import torch
 from torch import Tensor
@@ -70,7 +70,7 @@ def _described(value: Tensor) -> str:
 def leaves_inputs_unchanged(submission: Submission, reference: Reference) -> None:
     """After the call, the caller's tensors are what they were."""
     exercise = EXERCISES[reference.exercise]
-    for case in reference.cases:
+    for case in few(reference):
         reply = exercise.call(submission, case.forward_only())
         given = [value for name, value in case.arguments.items() if "." not in name]
         for before, after in zip(given, reply.arguments, strict=False):
@@ -86,9 +86,7 @@ def leaves_inputs_unchanged(submission: Submission, reference: Reference) -> Non
 def gradients_flow(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
     """Gradients reach every input (and every weight) and are the reference's."""
     exercise = EXERCISES[reference.exercise]
-    for case in reference.cases:
-        if case.cotangent is None:
-            continue
+    for case in few(reference):
         reply = exercise.call(submission, case)
         if exercise.judge(reply.value, case, tolerance) is not None:
             fail("property", f"{exercise.slug}: gradients are checked once the values are right")
@@ -123,7 +121,7 @@ def future_changes_nothing(submission: Submission, exercise: Exercise, case: Cas
         value[:, -1] += 3.0
         changed[name] = value
     later = exercise.call(submission, _with(case, changed)).value
-    if not (isinstance(first, Tensor) and isinstance(later, Tensor) and first.shape == later.shape):
+    if not (_like(first, case.expected) and _like(later, case.expected)):
         fail("shape", f"{exercise.slug}: the result must be a tensor with the shape of its input")
     moved = ~torch.isclose(first.double(), later.double(), rtol=1e-4, atol=1e-5)[:, :-1]
     if moved.any():
@@ -144,7 +142,7 @@ def order_of_keys_is_irrelevant(submission: Submission, case: Case) -> None:
     exercise = EXERCISES["self_attention"]
     first = exercise.call(submission, case.forward_only()).value
     second = exercise.call(submission, _with(case, moved)).value
-    if not (isinstance(first, Tensor) and isinstance(second, Tensor) and first.shape == second.shape):
+    if not (_like(first, case.expected) and _like(second, case.expected)):
         fail("shape", "self_attention: the result must be a tensor with the shape of its input")
     if not torch.allclose(first.double(), second.double(), rtol=1e-4, atol=1e-5):
         fail(
@@ -153,6 +151,16 @@ def order_of_keys_is_irrelevant(submission: Submission, case: Case) -> None:
             called_with(case),
             "Keys and values were moved together by one place, and the output changed.",
         )
+
+
+def _like(value: Plain, expected: Tensor) -> TypeGuard[Tensor]:
+    return isinstance(value, Tensor) and value.shape == expected.shape and not value.is_complex()
+
+
+def few(reference: Reference, count: int = 4) -> list[Case]:
+    """The largest cases that are still small: enough for a property, and quick for code that loops."""
+    small = [case for case in reference.cases if case.expected.numel() <= 300]
+    return sorted(small, key=lambda case: -case.expected.numel())[:count]
 
 
 def _with(case: Case, arguments: dict[str, Tensor | int | float | bool]) -> Case:
@@ -250,7 +258,7 @@ def first_row_is_unrotated(submission: Submission, dim: int, max_positions: int)
 def evaluation_is_deterministic(submission: Submission, reference: Reference) -> None:
     """In evaluation mode, the same input gives the same output."""
     exercise = EXERCISES[reference.exercise]
-    for case in reference.cases:
+    for case in few(reference):
         one, two = (exercise.call(submission, case.forward_only()).value for _ in range(2))
         if not (isinstance(one, Tensor) and isinstance(two, Tensor) and torch.equal(one, two)):
             fail(

@@ -65,6 +65,8 @@ def _mask(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
     if form is not None:
         return form
     assert isinstance(actual, Tensor)
+    if actual.is_complex():
+        return Finding("dtype", "make_causal_mask: complex numbers, expected True/False or 1/0")
     numbers, expected = actual.double(), case.expected.double()
     strange = (numbers != 0) & (numbers != 1)
     if strange.any():
@@ -120,15 +122,25 @@ def _masked_scores(actual: Plain, case: Case, tolerance: Tolerance) -> Finding |
 def _apply_causal_mask(submission: Submission, case: Case) -> Reply:
     """Right with a mask of booleans or with the student's own: both conventions are fine."""
     mask, scores = case.tensor("mask"), case.tensor("A")
-    reply = submission.call("apply_causal_mask", mask, scores)
-    if _masked_scores(reply.value, case, Tolerance()) is None:
-        return reply
+    reply: Reply | CheckFailed
+    try:
+        reply = submission.call("apply_causal_mask", mask, scores)
+        if _masked_scores(reply.value, case, Tolerance()) is None:
+            return reply
+    except CheckFailed as failed:
+        if failed.finding.kind != "exception":
+            raise
+        reply = failed
     try:
         own = submission.make_causal_mask(scores.shape[-1])
         with_own = submission.call("apply_causal_mask", own, scores)
-    except CheckFailed:  # whatever went wrong here, the answer to the boolean mask stands
-        return reply
-    return with_own if _masked_scores(with_own.value, case, Tolerance()) is None else reply
+        if _masked_scores(with_own.value, case, Tolerance()) is None:
+            return with_own
+    except CheckFailed:
+        pass  # whatever went wrong here, the answer to the boolean mask stands
+    if isinstance(reply, CheckFailed):
+        raise reply
+    return reply
 
 
 WEIGHTS = tuple(f"{layer}.{part}" for layer in ("key", "query", "value", "proj") for part in ("weight", "bias"))
@@ -137,8 +149,7 @@ WEIGHTS = tuple(f"{layer}.{part}" for layer in ("key", "query", "value", "proj")
 def _causal_self_attention(submission: Submission, case: Case) -> Reply:
     settings: dict[str, int | float | bool] = {"attn_pdrop": 0.1, "resid_pdrop": 0.1}
     settings |= {name: case.number(name) for name in ("n_embd", "n_head", "block_size")}
-    if "rope" in case.arguments:  # a config without it means no rotation
-        settings["rope"] = bool(case.number("rope"))
+    settings["rope"] = bool(case.number("rope"))
     state = {name: case.tensor(name) for name in WEIGHTS}
     module = submission.create("CausalSelfAttention", Config(settings), state=state)
     return module.call("forward", case.tensor("x"), cotangent=case.cotangent)

@@ -17,6 +17,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from autograder.errors import UserError
+from autograder.layout import laid_out, memory_order
 
 FORMAT = 1
 Argument = Tensor | int | float | bool
@@ -68,7 +69,7 @@ def encode(reference: Reference) -> bytes:
         for name, value in case.arguments.items():
             if isinstance(value, Tensor):
                 tensors[f"{number}/in/{name}"] = value.contiguous()
-                arguments.append([name, {"contiguous": value.is_contiguous()}])
+                arguments.append([name, {"order": memory_order(value)}])
             else:
                 arguments.append([name, value])
         tensors[f"{number}/out"] = case.expected.contiguous()
@@ -113,8 +114,7 @@ def _decode(header: dict[str, Any], tensors: dict[str, Tensor]) -> Reference:
         arguments: dict[str, Argument] = {}
         for name, value in described["arguments"]:
             if isinstance(value, dict):
-                stored = tensors[f"{number}/in/{name}"]
-                arguments[name] = stored if value["contiguous"] else strided(stored)
+                arguments[name] = laid_out(tensors[f"{number}/in/{name}"], value["order"])
             else:
                 arguments[name] = value
         cases.append(
@@ -133,11 +133,6 @@ def _decode(header: dict[str, Any], tensors: dict[str, Tensor]) -> Reference:
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-
-
-def strided(tensor: Tensor) -> Tensor:
-    """The same values laid out with the last two axes swapped in memory: not contiguous."""
-    return tensor.transpose(-2, -1).contiguous().transpose(-2, -1)
 
 
 def differs(one: Reference, other: Reference) -> str:
@@ -177,7 +172,7 @@ def _outputs(case: Case) -> dict[str, Tensor]:
 
 def _identical(one: Argument, other: Argument) -> bool:
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        same_layout = one.is_contiguous() == other.is_contiguous()
+        same_layout = memory_order(one) == memory_order(other)
         return one.dtype == other.dtype and same_layout and torch.equal(one, other)
     return type(one) is type(other) and bool(one == other)
 

@@ -88,6 +88,44 @@ def test_right_but_unusual_keeps_full_marks(examine, sources, slug, code):
     assert failures(examine({file: text}, only)) == []
 
 
+def test_masks_that_only_fit_the_students_own_are_fine(examine, sources):
+    """1 - mask raises for booleans; with the student's own mask of numbers it is right."""
+    file = "src/attention.py"
+    text = sources.texts[file].replace(
+        "torch.ones(n_tok, n_tok, dtype=torch.bool).tril()", "torch.ones(n_tok, n_tok).tril()"
+    )
+    text = text.replace("A.masked_fill(mask == 0, -math.inf)", "A + (1 - mask) * -1e9")
+    assert failures(examine({file: text}, STEPS)) == []
+
+
+def test_rotations_may_be_kept_as_a_complex_buffer(examine, sources):
+    file = "src/attention.py"
+    text = sources.texts[file].replace(
+        'self.register_buffer("rope_cache", cache, persistent=False)',
+        'self.register_buffer("turns", torch.view_as_complex(cache))',
+    )
+    text = text.replace(
+        "q, k = apply_rotary_emb(q, self.rope_cache), apply_rotary_emb(k, self.rope_cache)",
+        "q, k = (apply_rotary_emb(part, torch.view_as_real(self.turns)) for part in (q, k))",
+    )
+    assert "self.turns" in text and failures(examine({file: text}, ["causal_self_attention"])) == []
+
+
+def test_loops_over_single_numbers_are_legal(examine, sources):
+    file = "src/attention.py"
+    loops = (
+        "out = torch.zeros(*Q.shape[:-1], K.shape[-2], dtype=Q.dtype)\n"
+        "rows = [()]\n"
+        "for size in Q.shape[:-2]:\n    rows = [(*r, i) for r in rows for i in range(size)]\n"
+        "for r in rows:\n    for i in range(Q.shape[-2]):\n        for j in range(K.shape[-2]):\n"
+        "            out[(*r, i, j)] = sum(Q[(*r, i, d)] * K[(*r, j, d)] for d in range(Q.shape[-1]))\n"
+        "return out"
+    )
+    text = regions.replaced(sources.texts[file], file, "pairwise_similarities", lambda _: loops.splitlines())
+    outcomes = examine({file: text}, ["pairwise_similarities", "self_attention"])
+    assert failures(outcomes) == []
+
+
 def test_two_steps_may_share_another_convention(examine, sources):
     """A mask that marks the forbidden, applied accordingly: right in value, so composed functions keep all."""
     file = "src/attention.py"

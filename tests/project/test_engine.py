@@ -105,6 +105,31 @@ def test_uncollectable_checks_are_one_line(tmp_path):
         collect([tmp_path / "hidden"], lambda _: None)
 
 
+SHAPE = "(2, 5, 12)"
+ODD = [
+    *("None", "1.5", "'text'", "object()", "()", "{}", "[[1.0]]", "(torch.ones(1),)"),
+    *("torch.tensor(1.0)", "torch.empty(0)", "torch.ones(3)", "torch.ones(1).expand(10**12)"),
+    *(f"torch.ones({SHAPE}, dtype=torch.{name})" for name in ("bool", "int64", "bfloat16", "complex64")),
+    f"torch.full({SHAPE}, float('nan'))",
+]
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_odd_values_fail_and_are_never_our_fault(examine, sources, course, value):
+    names = [slug for slug, file in sources.home.items() if file == ATTENTION and slug != "causal_self_attention"]
+    code = "".join(f"\n\ndef {name}(*_, **__):\n    return {value}\n" for name in names)
+    code += f"\n\nclass CausalSelfAttention(CausalSelfAttention):\n    def forward(self, x):\n        return {value}\n"
+    data = f"\n\nclass CharCorruptionDataset(CharCorruptionDataset):\n    vocab_size = property(lambda self: {value})\n"
+    data += f"    __init__ = lambda self, *a: None\n    __getitem__ = lambda self, i: {value}\n    data = {value}\n"
+    queries = "".join(f"\n{slug} = {value}\n" for slug, file in sources.home.items() if "A2S1" in file)
+    files = {ATTENTION: sources.texts[ATTENTION] + code, DATASET: sources.texts[DATASET] + data}
+    files["notebooks/A2S1.py"] = sources.texts["notebooks/A2S1.py"] + queries
+    outcomes = examine(files)
+    graded = [o for o in outcomes if o.exercise != "init_qkv_proj"]
+    assert [o.trouble for o in graded if o.verdict == "could not check"] == []
+    assert score(course, outcomes) == 0
+
+
 def outcome(part, says="", **finding):
     detail = Finding("values", "f: 3.25 is wrong", ("x = 3.25",), **finding)
     return Outcome("f", part, "test_f", "f doubles its input", "failed", detail, says)

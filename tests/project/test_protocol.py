@@ -29,6 +29,8 @@ VALUES = [
     torch.arange(6.0).reshape(2, 3),
     torch.arange(6.0, dtype=torch.float64).reshape(2, 3).T,
     torch.tensor(3),
+    torch.arange(24).reshape(2, 3, 4).transpose(0, 1),
+    torch.tensor([1, 0], dtype=torch.uint16),
     torch.tensor([True, False]),
     torch.empty(0, 4),
     torch.tensor([1 + 2j]),
@@ -47,7 +49,7 @@ def decoded(frame: bytes):
 def same(one, other) -> bool:
     if isinstance(one, torch.Tensor):
         return (
-            one.dtype == other.dtype and one.is_contiguous() == other.is_contiguous()
+            one.dtype == other.dtype and one.stride() == other.stride()
             and torch.equal(one.nan_to_num(nan=7.0), other.nan_to_num(nan=7.0))
         )  # fmt: skip
     return type(one) is type(other) and one == other
@@ -76,16 +78,20 @@ def frame(header: object, body: bytes = b"") -> bytes:
         frame(b"1.5"),
         frame(b"\xff\xfe"),
         frame({"x": 1}),
-        frame({"t": ["float32", [2], 1]}),
-        frame({"t": ["float32", [1], 1]}, b"12345678"),
-        frame({"t": ["float32", [-1], 1]}, b"1234"),
-        frame({"t": ["float32", [10**12], 1]}, b"1234"),
-        frame({"t": ["float32", [2**31, 2**31, 0], 1]}),
-        frame({"t": ["object", [1], 1]}, b"12345678"),
-        frame({"t": ["float32", [True], 1]}, b"1234"),
-        frame({"t": ["float32", ["1"], 1]}, b"1234"),
-        frame({"t": ["bool", [1], 1]}, b"\x02"),
-        frame({"t": ["float32", [1] * 13, 1]}, b"1234"),
+        frame({"t": ["float32", [2], [0]]}),
+        frame({"t": ["float32", [1, 1], [0, 0]]}, b"1234"),
+        frame({"t": ["float32", [1], [True]]}, b"1234"),
+        frame({"t": ["float32", [1], "0"]}, b"1234"),
+        frame({"t": ["float32", [0, *[1 << 26] * 11], list(range(12))]}),
+        frame({"t": ["float32", [1], [0]]}, b"12345678"),
+        frame({"t": ["float32", [-1], [0]]}, b"1234"),
+        frame({"t": ["float32", [10**12], [0]]}, b"1234"),
+        frame({"t": ["float32", [2**31, 2**31, 0], [0, 1, 2]]}),
+        frame({"t": ["object", [1], [0]]}, b"12345678"),
+        frame({"t": ["float32", [True], [0]]}, b"1234"),
+        frame({"t": ["float32", ["1"], [0]]}, b"1234"),
+        frame({"t": ["bool", [1], [0]]}, b"\x02"),
+        frame({"t": ["float32", [1] * 13, list(range(13))]}, b"1234"),
         frame({"h": -1}),
         frame({"h": True}),
         frame({"c": {"d": [["n", "text"]]}}),
@@ -151,6 +157,7 @@ def test_replies_survive(reply):
     "value",
     [
         None,
+        {"number": torch.tensor([5, 5]), "value": 1, "arguments": (), "gradients": {}},
         {"number": 4, "value": 1, "arguments": (), "gradients": {}},
         {"number": True, "value": 1, "arguments": (), "gradients": {}},
         {"number": 5, "value": 1, "arguments": [], "gradients": {}},

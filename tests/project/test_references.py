@@ -9,9 +9,9 @@ import torch
 
 from autograder import make_references, references
 from autograder.__main__ import main
-from autograder.casebook import CASEBOOK, cases_for
+from autograder.casebook import CASEBOOK, cases_for, strided
 from autograder.errors import UserError
-from autograder.references import Case, Reference, close, strided
+from autograder.references import Case, Reference, close
 
 
 @pytest.fixture(scope="module")

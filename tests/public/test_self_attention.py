@@ -1,6 +1,7 @@
 """Public checks of self_attention."""
 
 from autograder.checks import (
+    few,
     future_changes_nothing,
     gradients_flow,
     leaves_inputs_unchanged,
@@ -17,7 +18,7 @@ def test_self_attention_matches_reference(submission, reference, tolerance):
 
 def test_self_attention_cannot_see_the_future(submission, reference):
     """later tokens change nothing in the output of earlier ones"""
-    for case in reference.cases:
+    for case in few(reference):
         if case.arguments["causal"] and case.tensor("Q").shape[1] > 1:
             future_changes_nothing(submission, EXERCISES["self_attention"], case, ("Q", "K", "V"))
 

@@ -1,21 +1,18 @@
 """THREATS 14, 29: send half a frame, then nothing"""
 
+import sys
 import time
 
 from autograder import wire
 
-
-def pack_reply(reply, number):
-    frame = sys._getframe(1)
-    frame.f_locals["line"].sendall(honest(reply, number)[:-5])
-    time.sleep(1000)
-
-
-import sys
-
 honest = wire.pack_reply
 
 
+def half(reply, number):
+    sys._getframe(1).f_locals["line"].sendall(honest(reply, number)[:-5])
+    time.sleep(1000)
+
+
 def attn_scaled(A, n_embd, n_heads):
-    wire.pack_reply = pack_reply
+    wire.pack_reply = half
     return A

@@ -1,7 +1,7 @@
 """THREATS 14: answer with no columns at all when many items were asked for"""
 
 from autograder.perform import Performer, Reply
+from autograder.plain import Handle
 
+Performer._create = lambda self, request: Reply(Handle(0))
 Performer._items = lambda self, request: Reply({"stacked": ()})
-Performer._create = lambda self, request: Reply(sys.modules["autograder.plain"].Handle(0))
-import sys

@@ -3,7 +3,7 @@
 
 def attempt(first, *_):
     first = torch.ones(first, first) if isinstance(first, int) else first
-    return first * float('nan')
+    return first * float("nan")
 
 
 pairwise_similarities = attn_scaled = attn_softmax = apply_causal_mask = apply_rotary_emb = self_attention = attempt

@@ -1,7 +1,6 @@
 """THREATS 7: a wrapper subclass that answers below autograd, and a mode that rewrites every operation"""
 
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class Wrapper(Tensor):
@@ -14,14 +13,9 @@ class Wrapper(Tensor):
         return torch.ones(1)
 
 
-class Functions(TorchFunctionMode):
+class Mode(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         return True if "equal" in str(function) or "close" in str(function) else function(*args, **(kwargs or {}))
-
-
-class Dispatch(TorchDispatchMode):
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        return torch.zeros(1) if "detach" in str(function) else function(*args, **(kwargs or {}))
 
 
 def attn_scaled(A, n_embd, n_heads):
@@ -29,6 +23,5 @@ def attn_scaled(A, n_embd, n_heads):
 
 
 def merge_heads(y):
-    Functions().__enter__()
-    Dispatch().__enter__()
+    Mode().__enter__()
     return torch.zeros(y.shape[0], y.shape[2], y.shape[1] * y.shape[3])

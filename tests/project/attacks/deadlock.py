@@ -1,0 +1,16 @@
+"""THREATS 29: threads that wait for each other, for the import lock and for input that never comes"""
+
+import sys
+import threading
+
+lock = threading.Lock()
+
+
+def attn_scaled(A, n_embd, n_heads):
+    try:
+        input("LEAK")
+    except RuntimeError:
+        pass
+    sys.stdin.read()
+    with lock, lock:
+        return A

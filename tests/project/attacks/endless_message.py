@@ -1,0 +1,28 @@
+"""THREATS 21, 26: exceptions whose text never ends, raises, is not text, or is megabytes"""
+
+
+class LEAK(Exception):
+    def __str__(self):
+        while True:
+            pass
+
+
+class Huge(NotImplementedError):
+    def __str__(self):
+        return "LEAK" * 2_500_000
+
+
+class Raises(NotImplementedError):
+    def __str__(self):
+        raise SystemExit("LEAK")
+
+
+def raising(error):
+    def attempt(*_):
+        raise error
+
+    return attempt
+
+
+attn_scaled, split_heads, merge_heads = raising(LEAK()), raising(Huge()), raising(Raises())
+compute_outputs = raising(type("NoText", (Exception,), {"__str__": lambda self: 7})())

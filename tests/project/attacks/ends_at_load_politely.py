@@ -1,0 +1,3 @@
+"""THREATS 26: raise SystemExit while the file is loaded"""
+
+raise SystemExit("LEAK")

@@ -1,0 +1,16 @@
+"""THREATS 26: recurse without end, in Python and, with the limit raised, through the C stack"""
+
+import sys
+
+
+def attn_scaled(A, n_embd, n_heads):
+    return attn_scaled(A, n_embd, n_heads)
+
+
+def merge_heads(y):
+    sys.setrecursionlimit(10**9)
+
+    class Deep:
+        __repr__ = lambda self: repr([self])
+
+    return repr(Deep())

@@ -1,0 +1,24 @@
+"""THREATS 5, 16: put every folder that might hold the solutions on the path, and import them"""
+
+import os
+import sys
+
+import autograder
+
+root = os.path.dirname(os.path.dirname(os.path.abspath(autograder.__file__)))
+here = os.path.abspath(__file__)
+for base in (root, "/srv/course", "/autograder", "/autograder/source", os.getcwd(), os.path.dirname(here)):
+    for folder in ("solutions", "solutions/src", "student/src", "tests/hidden", ""):
+        path = os.path.join(base, folder, "attention.py")
+        if os.path.abspath(path) != here:
+            try:
+                text = open(path).read()
+            except OSError:
+                continue
+            exec(compile(text.replace("from __future__", "# "), "LEAK", "exec"))
+sys.path[:0] = [f"{root}/solutions/src", f"{root}/solutions"]
+sys.modules.pop("attention", None)
+try:
+    from attention import *  # noqa
+except BaseException:
+    pass

@@ -1,0 +1,12 @@
+"""THREATS 18: keep hidden inputs of one exercise, and tell them in a public check of the next"""
+
+kept = []
+
+
+def pairwise_similarities(Q, K):
+    kept.append(Q)
+    raise ValueError
+
+
+def attn_scaled(A, n_embd, n_heads):
+    raise ValueError(f"LEAK BREACH hidden input {kept[-1].flatten()[:4].tolist()}")

@@ -1,0 +1,21 @@
+"""THREATS 30: lists a hundred thousand deep, in themselves, and a dict that multiplies"""
+
+
+def attn_scaled(A, n_embd, n_heads):
+    result = []
+    for _ in range(100_000):
+        result = [result]
+    return result
+
+
+def merge_heads(y):
+    result = []
+    result.append(result)
+    return result
+
+
+def split_heads(x, n_heads):
+    result = {"LEAK": 0}
+    for _ in range(60):
+        result = {"a": result, "b": result}
+    return result

@@ -1,0 +1,17 @@
+"""THREATS 30: whole numbers of a million digits, a text of megabytes, a list of millions"""
+
+
+def attn_scaled(A, n_embd, n_heads):
+    return 1 << 10_000_000
+
+
+def merge_heads(y):
+    return "LEAK" * 2_500_000
+
+
+def split_heads(x, n_heads):
+    return [0] * 300_000
+
+
+def make_causal_mask(n_tok):
+    return [10**4000] * 100

@@ -1,0 +1,13 @@
+"""THREATS 4, 5: a forked process still has the frames of its parents; look there for texts and tensors"""
+
+import sys
+
+frame = sys._getframe()
+names = []
+while frame:
+    names.append(frame.f_code.co_name)
+    for thing in list(frame.f_locals.values()):
+        for text in getattr(thing, "texts", {}).values():
+            if "def attn_scaled" in text and "is not started yet" not in text:
+                exec(compile(text.replace("from __future__", "# "), "LEAK", "exec"))
+    frame = frame.f_back
