@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autograder.grade import Graded
 
 
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one each: threads do not survive a fork
 
 
 def main(arguments: list[str]) -> int:

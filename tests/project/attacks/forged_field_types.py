@@ -4,15 +4,12 @@ from autograder import protocol, wire
 
 two, deep = torch.zeros(2), {"a": [(None, torch.zeros(2))]}
 REPLIES = {
-    "pairwise_similarities": {"value": 0, "arguments": two, "gradients": {}},
+    "pairwise_similarities": {"value": deep, "arguments": two, "gradients": {}, "score": 100},
     "attn_scaled": {"value": 0, "arguments": (two, "LEAK", deep), "gradients": two},
     "attn_softmax": {"value": 0, "arguments": (), "gradients": {"0": "LEAK"}},
     "compute_outputs": {"trouble": two, "type": two, "text": two, "frames": two},
     "make_causal_mask": {"trouble": "crash", "type": "", "text": "LEAK", "frames": []},
     "split_heads": {"trouble": "exception", "type": "LEAK", "text": "LEAK", "frames": [("LEAK", two, two)]},
-    "merge_heads": {"trouble": "exception", "type": "LEAK", "text": "LEAK", "frames": [("LEAK", -5, "LEAK")]},
-    "precompute_rotary_emb": {"value": deep, "arguments": (), "gradients": {}, "score": 100},
-    "apply_rotary_emb": {},
 }
 
 

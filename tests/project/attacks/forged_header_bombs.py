@@ -7,8 +7,7 @@ HEADERS = {
     "attn_scaled": b"9" * 1_000_000,
     "compute_outputs": b'"\xff\xfe\\ud800"',
     "make_causal_mask": b'{"t":["float32",[1000000000000],[0]]}',
-    "merge_heads": b'{"c":{"d":[["LEAK",{"t":["bool",[],[]]}]]}}',
-    "apply_rotary_emb": b"[" + b"[]," * 100_000 + b"[]]",
+    "attn_softmax": b'{"c":{"d":[["LEAK",{"t":["bool",[],[]]}]]}}',
 }
 
 

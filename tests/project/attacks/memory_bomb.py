@@ -3,7 +3,7 @@
 hoard = []
 
 
-def attn_scaled(A, n_embd, n_heads):
+def make_causal_mask(n_tok):
     for _ in range(192):
         hoard.append(torch.ones(8 << 20))  # 32 MB
-    return A
+    return hoard[0]

@@ -8,13 +8,13 @@ def attn_scaled(A, n_embd, n_heads):
     return result
 
 
-def merge_heads(y):
+def attn_softmax(A):
     result = []
     result.append(result)
     return result
 
 
-def split_heads(x, n_heads):
+def compute_outputs(A, V):
     result = {"LEAK": 0}
     for _ in range(60):
         result = {"a": result, "b": result}

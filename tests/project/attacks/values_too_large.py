@@ -5,11 +5,11 @@ def attn_scaled(A, n_embd, n_heads):
     return 1 << 10_000_000
 
 
-def merge_heads(y):
+def attn_softmax(A):
     return "LEAK" * 2_500_000
 
 
-def split_heads(x, n_heads):
+def compute_outputs(A, V):
     return [0] * 300_000
 
 
