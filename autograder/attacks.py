@@ -1,5 +1,6 @@
 """The attack suite: hostile submissions, each graded among honest ones, in every situation there is.
 
+Attacks that can tell that they got through raise an exception that says BREACH in a public check.
 An attack is a Python file whose docstring starts with the rows of THREATS that it tries:
 "THREATS 1, 2: ...". It is appended to the stub of src/attention.py, so whatever it earns it has
 stolen. What it writes, prints or raises should hold the word LEAK, and files that it makes
@@ -87,6 +88,10 @@ def hold(
     setting = Setting(quick(course), layers, Limits(memory=1 << 30), folders, jobs)
     with tempfile.TemporaryDirectory(prefix="attacks-") as folder:
         place = Path(folder).resolve()
+        place.chmod(0o711)
+        den = place / "den"  # a place of our own for what workers write, to see what is left of it
+        den.mkdir(mode=0o711)
+        tempfile.tempdir = str(den)
 
         def run(submissions: dict[str, dict[str, str]], label: str) -> tuple[dict[str, Graded], float]:
             paths = []
@@ -106,7 +111,9 @@ def hold(
             if number % 20 == 0:  # honest ones among them, which must not notice
                 submissions[f"neighbour{number}"] = honest["neighbour"]
         graded, _ = run(submissions, "among")
+        left = [path.name for path in den.iterdir()]
         lines = [_judged(attack, graded.get(attack.name), expected["blank"], layers) for attack in attacks]
+        lines.append(Line(f"{layers.name}: left behind", "nothing", ", ".join(left) or "nothing", not left))
         for name, one in graded.items():
             if name.startswith("neighbour"):
                 same = _stable(one) == expected["neighbour"]
@@ -132,6 +139,8 @@ def _judged(attack: Attack, graded: Graded | None, blank: dict[str, Any], layers
     for test in content["tests"]:
         if test["extra_data"]["part"] == "hidden" and ("LEAK" in test["output"] or NUMBER.search(test["output"])):
             wrong.append(f"{test['name']} shows what is hidden: {test['output'][:80]!r}")
+    if "BREACH" in json.dumps(content):  # what an attack says when it has seen that it got through
+        wrong.append("got through: " + re.findall(r"BREACH[^\"\\]{0,60}", json.dumps(content))[0])
     wrong += [f"wrote {path}" for path in traces()]
     return Line(what, "nothing gained", "; ".join(wrong) or f"nothing gained ({attack.says})", not wrong)
 

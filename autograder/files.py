@@ -26,7 +26,8 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def remove_tree(folder: Path) -> None:
     """Delete a folder and all in it, however deep: a submission may nest folders further than Python can recurse."""
-    subprocess.run(["rm", "-rf", "--", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):  # it may also have closed folders to their own owner
+        subprocess.run([*command, "--", str(folder)], capture_output=True, check=False)
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> list[str]:

@@ -29,10 +29,10 @@ class Limits:
     """What one worker may use."""
 
     memory: int = 2 << 30  # bytes of its own, beyond what it inherits
-    file_bytes: int = 64 << 20
-    disk: int = 256 << 20  # bytes in all files together
+    file_bytes: int = 4 << 20
+    disk: int = 64 << 20  # bytes in all files together
     files: int = 2000
-    open_files: int = 256
+    open_files: int = 64  # so that deleted files that are still open cannot hold much more
     threads: int = 64
 
 
@@ -156,15 +156,21 @@ def _fits(folder: Path, size: int, count: int) -> bool:
     """Does a folder hold no more than so many bytes and entries? Never looks at more than it must."""
     waiting = [str(folder)]
     while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                count -= 1
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                else:
-                    size -= entry.stat(follow_symlinks=False).st_size
-                if size < 0 or count < 0:
-                    return False
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    count -= 1
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        seen = entry.stat(follow_symlinks=False)
+                        size -= max(seen.st_size, seen.st_blocks * 512)
+                    if size < 0 or count < 0:
+                        return False
+        except FileNotFoundError:
+            continue  # gone meanwhile
+        except OSError:
+            return False  # too deep, or closed to us: nothing that an exercise needs
     return True
 
 

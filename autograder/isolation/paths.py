@@ -13,7 +13,7 @@ import sysconfig
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-WRITABLE_DEVICES = ("/dev/null", "/dev/zero")
+WRITABLE_DEVICES = ("/dev/null",)  # not /dev/zero: mapped and shared, it is memory that no process seems to use
 _DEVICES = (*WRITABLE_DEVICES, "/dev/random", "/dev/urandom")
 _SYSTEM = (
     "/lib",

@@ -305,7 +305,7 @@ def test_a_bottomless_folder_does_not_stop_the_batch(root, tmp_path, quick, sour
 
 
 FLOODS = {
-    "bytes": "for n in range(5): open(f'f{n}', 'wb').write(b'x' * (60 << 20))\n    time.sleep(1)",
+    "bytes": "for n in range(30): open(f'f{n}', 'wb').write(b'x' * (3 << 20))\n    time.sleep(1)",
     "files": "for n in range(2200): open(f'f{n}', 'w').close()\n    time.sleep(1)",
 }
 
