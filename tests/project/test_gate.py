@@ -19,7 +19,9 @@ def test_gate_holds_and_prints_one_table(root, capsys):
 
 
 @pytest.fixture
-def gate(root, table):
+def gate(root, table, monkeypatch):
+    monkeypatch.setattr("autograder.lazy.ANSWERS", {"zeros": "torch.zeros_like(result)"})  # one is enough here
+
     def run(*slugs, sources=None):
         rows = [table[slug] for slug in slugs]
         folders = [root / "tests/public", root / "tests/hidden"]

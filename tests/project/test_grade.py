@@ -36,7 +36,7 @@ def quick(tmp_path_factory, root) -> Path:
     text = (root / "autograder/courses/default.toml").read_text()
     steps = 'title = "2 Attention, step by step"\n'
     assert steps in text
-    path.write_text(text.replace(steps, f"{steps}deadline = 4\n"))
+    path.write_text(text.replace(steps, f"{steps}deadline = 3\n"))
     return path
 
 
@@ -85,7 +85,7 @@ def test_same_submission_twice_gives_the_same_bytes(root, tmp_path, quick, sourc
 def test_ten_honest_submissions_do_not_notice_a_hostile_one(root, tmp_path, quick):
     (tmp_path / "in").mkdir()
     examples = {path.stem: path.read_bytes() for path in write_examples(root / "solutions", tmp_path / "made")}
-    kinds = ["blank", "no_diagonal", "perfect", "blank", "pairs_halves"] * 2
+    kinds = ["blank", "no_diagonal", "blank", "perfect", "blank"] * 2
     honest = []
     for number, kind in enumerate(kinds):
         honest.append(tmp_path / "in" / f"{number}-{kind}.zip")
@@ -106,8 +106,8 @@ HARM = {  # what attn_scaled does -> what the student reads
     "exit": ("import os; os._exit(0)", "ended Python itself; do not call exit"),
     "abort": ("import os; os.abort()", "crashed Python"),
     "huge": ("return A.sum().expand(10**12)", "tensor of 1,000,000,000,000"),
-    "loop": ("while True: pass", "did not finish within 4 s; is there a loop that never ends?"),
-    "import_loop": ("pass\n\nwhile True: pass", "while your file was loaded: did not finish within 4 s"),
+    "loop": ("while True: pass", "did not finish within 3 s; is there a loop that never ends?"),
+    "import_loop": ("pass\n\nwhile True: pass", "while your file was loaded: did not finish within 3 s"),
 }
 
 
@@ -120,7 +120,7 @@ def test_harm_ends_in_time_and_is_told_in_words(root, tmp_path, quick, sources, 
         paths[-1].write_bytes(zipped(blank | {"src/attention.py": source}))
     started = time.monotonic()
     assert grade(root, tmp_path / "out", *paths, "--course", quick, "--memory", 1) == 0
-    assert time.monotonic() - started < len(HARM) * (4 + 5)
+    assert time.monotonic() - started < len(HARM) * (3 + 5)
     for name, (_, words) in HARM.items():
         content = read(tmp_path / "out", name)
         row = next(test for test in content["tests"] if test["name"] == "attn_scaled (public)")

@@ -97,6 +97,7 @@ def frame(header: object, body: bytes = b"") -> bytes:
         frame({"c": {"d": [["n", "text"]]}}),
         frame({"d": [[1.5, 2]]}),
         frame({"d": [["a"]]}),
+        frame({"d": [[2**61 - 1, 0]]}),  # such keys can all have the same hash
         frame({"d": 3}),
         frame({"f": "zz"}),
         frame({"f": "0x1p99999"}),
