@@ -132,7 +132,8 @@ def _decode(header: dict[str, Any], tensors: dict[str, Tensor]) -> Reference:
 
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+    # Sorted: a file's tensors come in any order, and the first one that is wrong is told.
+    return {key.removeprefix(prefix): tensors[key] for key in sorted(tensors) if key.startswith(prefix)}
 
 
 def differs(one: Reference, other: Reference) -> str:
