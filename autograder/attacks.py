@@ -14,7 +14,6 @@ import json
 import os
 import re
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,16 +92,15 @@ def hold(
         den.mkdir(mode=0o711)
         tempfile.tempdir = str(den)
 
-        def run(submissions: dict[str, dict[str, str]], label: str) -> tuple[dict[str, Graded], float]:
+        def run(submissions: dict[str, dict[str, str]], label: str) -> dict[str, Graded]:
             paths = []
             for name, texts in submissions.items():
                 paths.append(place / label / f"{name}.zip")
                 write_atomically(paths[-1], zipped(texts))
-            started = time.monotonic()
             graded = grade(paths, setting, place / label / "out", lambda one: told(f"{layers.name}: {one.name}"))
-            return {one.name: one for one in graded}, time.monotonic() - started
+            return {one.name: one for one in graded}
 
-        before, _ = run(honest, "before")
+        before = run(honest, "before")
         expected = {name: _stable(one) for name, one in before.items()}
         submissions: dict[str, dict[str, str]] = {}
         for number, attack in enumerate(attacks):
@@ -110,7 +108,7 @@ def hold(
             submissions[attack.name] = hostile
             if number % 20 == 0:  # honest ones among them, which must not notice
                 submissions[f"neighbour{number}"] = honest["neighbour"]
-        graded, _ = run(submissions, "among")
+        graded = run(submissions, "among")
         left = [path.name for path in den.iterdir()]
         lines = [_judged(attack, graded.get(attack.name), expected["blank"], layers) for attack in attacks]
         lines.append(Line(f"{layers.name}: left behind", "nothing", ", ".join(left) or "nothing", not left))

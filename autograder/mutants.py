@@ -38,10 +38,6 @@ class Sources:
         text = regions.replaced(self.texts[file], file, mistake.region, partial(mutated, mistake))
         return self.texts | {file: text}
 
-    def with_code(self, code: dict[str, str]) -> dict[str, str]:
-        """The solution with lines added at the end of files, as a lazy student might override it."""
-        return self.texts | {name: self.texts[name] + "\n\n" + added for name, added in code.items()}
-
     def _file(self, region: str) -> str:
         if region not in self.home:
             raise UserError(f"the table has a mistake in '{region}', but no solution region has that name")
