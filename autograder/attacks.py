@@ -22,8 +22,7 @@ from typing import Any
 from autograder import regions
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.examples import zipped
-from autograder.files import write_atomically
+from autograder.files import write_atomically, zipped
 from autograder.grade import Graded, Setting, grade
 from autograder.isolation import Layers
 from autograder.mutants import Sources

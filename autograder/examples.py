@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from pathlib import Path
 
 from autograder import regions
-from autograder.files import write_atomically
+from autograder.files import write_atomically, zipped
 from autograder.mistakes import read_table
 from autograder.mutants import Sources
 
@@ -59,15 +57,6 @@ def write_examples(solutions: Path, out: Path) -> list[Path]:
         paths.append(out / f"{name}.zip")
         write_atomically(paths[-1], content)
     return paths
-
-
-def zipped(files: dict[str, str] | dict[str, bytes]) -> bytes:
-    """A zip whose bytes depend on nothing but the files."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
-    return buffer.getvalue()
 
 
 def _clumsy(files: dict[str, str]) -> bytes:

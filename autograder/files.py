@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import subprocess
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -39,3 +41,18 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[str]:
             write_atomically(path, content)
             changed.append(name)
     return changed
+
+
+def zipped(files: Mapping[str, str | bytes]) -> bytes:
+    """A zip whose bytes depend on nothing but the files.
+
+    Stored, not compressed: the output of zlib differs between its versions.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            entry.external_attr = 0o100644 << 16
+            entry.create_system = 3  # Unix, also when made elsewhere
+            archive.writestr(entry, content)
+    return buffer.getvalue()

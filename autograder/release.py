@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import tomllib
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import regions
 from autograder.errors import UserError
-from autograder.files import write_atomically, write_files
+from autograder.files import write_atomically, write_files, zipped
 from autograder.leaks import Secrets, leaks
 from autograder.parallel import imports, parallels
 
@@ -120,20 +118,5 @@ def write(folder: Path, tree: Mapping[str, bytes], *, prune: bool) -> list[str]:
     return changed
 
 
-def zipped(tree: Mapping[str, bytes], top: str) -> bytes:
-    """A zip whose bytes depend on nothing but the files.
-
-    Stored, not compressed: the output of zlib differs between its versions.
-    """
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in sorted(tree.items()):
-            entry = zipfile.ZipInfo(f"{top}/{name}", date_time=(1980, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o100644 << 16
-            entry.create_system = 3  # Unix, also when made elsewhere
-            archive.writestr(entry, content)
-    return buffer.getvalue()
-
-
 def write_zip(path: Path, tree: Mapping[str, bytes]) -> None:
-    write_atomically(path, zipped(tree, path.stem))
+    write_atomically(path, zipped({f"{path.stem}/{name}": content for name, content in tree.items()}))

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.course import read_course  # noqa: E402 (the path comes first)
-from autograder.examples import zipped  # noqa: E402
+from autograder.files import zipped  # noqa: E402
 from autograder.grade import Setting, grade  # noqa: E402
 from autograder.isolation import probe  # noqa: E402
 from autograder.mutants import Sources  # noqa: E402

@@ -18,7 +18,8 @@ import torch
 
 from autograder import references, regions
 from autograder.__main__ import main
-from autograder.examples import write_examples, zipped
+from autograder.examples import write_examples
+from autograder.files import zipped
 from autograder.isolation.layers import WEAK
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
