@@ -15,7 +15,7 @@ def three_linear_layers(submission: Submission, n_embd: int) -> None:
     """init_qkv_proj makes three square Linear layers with bias."""
     layers = submission.create("init_qkv_proj", n_embd)
     for index in range(3):
-        if layers.items([index])[0] != Other("torch.nn.modules.linear.Linear"):
+        if layers.items([index]).each()[0] != Other("torch.nn.modules.linear.Linear"):
             fail("type", "init_qkv_proj: must return three nn.Linear layers, as given")
         weight, bias = layers.attribute(f"{index}.weight"), layers.attribute(f"{index}.bias")
         needs_tensor(weight, "init_qkv_proj: weight", torch.Size((n_embd, n_embd)))
@@ -55,7 +55,7 @@ def vocabulary_is_intact(submission: Submission, corpus: Corpus) -> None:
 def answers_are_taught(submission: Submission, corpus: Corpus, question: str, place: str) -> None:
     """NameDataset: x is question MASK place MASK; y is that moved by one, from the answer on."""
     names = submission.create("NameDataset", corpus.dataset(submission).handle, f"{question}\t{place}")
-    item = names.items([0])[0]
+    item = names.items([0]).each()[0]
     if not (isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, Tensor) for part in item)):
         fail("type", "NameDataset: an item must be a pair of tensors, as given")
     text = f"{question}{MASK}{place}{MASK}".ljust(corpus.block_size, PAD)

@@ -24,6 +24,7 @@ class Loader:
         self.root = root.resolve()
         self.files = files
         self.modules: dict[Path, ModuleType | BaseException] = {}
+        self.places: dict[str, Path | None] = {}
 
     def find(self, name: str) -> Any:
         """The first definition of `name` among the files that may hold it."""
@@ -48,6 +49,11 @@ class Loader:
 
     def locate(self, name: str) -> Path | None:
         """An expected file at its place, or else in the shallowest folder that has it."""
+        if name not in self.places:
+            self.places[name] = self._search(name)
+        return self.places[name]
+
+    def _search(self, name: str) -> Path | None:
         for depth in range(DEPTH + 1):
             for path in sorted(self.root.glob("*/" * depth + name)):
                 if path.is_file():

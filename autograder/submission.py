@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeGuard
 
 from torch import Tensor
 
@@ -72,18 +72,18 @@ class Instance:
         request = Request("call", self.handle, method, arguments=arguments, state=self.state, cotangent=cotangent)
         return self.submission._ask(request, f"{self.name}.{method}")
 
-    def items(self, indices: Sequence[int]) -> list[Plain]:
+    def items(self, indices: Sequence[int]) -> Items:
         """`object[i]` for each index, in order."""
         reply = self.submission._ask(
             Request("items", self.handle, arguments=tuple(indices)), f"{self.name}.__getitem__"
         )
         match reply.value:
-            case {"stacked": tuple() as columns} if columns and all(
-                _has_rows(column, len(indices)) for column in columns
-            ):
-                return list(zip(*(column.unbind(0) for column in columns), strict=True))
+            case {"stacked": tuple() as columns} if columns:
+                stacked = tuple(column for column in columns if _has_rows(column, len(indices)))
+                if len(stacked) == len(columns):
+                    return Items(stacked)
             case list() as items if len(items) == len(indices):
-                return items
+                return Items(None, items)
         raise CheckFailed(Finding("malformed", f"{self.name}: the items could not be read"))
 
     def length(self) -> Plain:
@@ -93,7 +93,21 @@ class Instance:
         return self.submission._ask(Request("value", self.handle, name), f"{self.name}.{name}").value
 
 
-def _has_rows(column: Plain, count: int) -> bool:
+@dataclass(frozen=True)
+class Items:
+    """What indexing gave. Tuples of tensors that are all alike come as one tensor per place, one row per item."""
+
+    columns: tuple[Tensor, ...] | None
+    single: Sequence[Plain] = ()
+
+    def each(self) -> Sequence[Plain]:
+        """One value per item."""
+        if self.columns is None:
+            return self.single
+        return list(zip(*(column.unbind(0) for column in self.columns), strict=True))
+
+
+def _has_rows(column: Plain, count: int) -> TypeGuard[Tensor]:
     return isinstance(column, Tensor) and column.dim() > 0 and column.shape[0] == count
 
 

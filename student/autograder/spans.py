@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
@@ -35,7 +35,7 @@ class Example:
     suffix: str
     span: str
 
-    @property
+    @cached_property
     def kept(self) -> int:
         """How many characters of the document were kept (t in the handout)."""
         return len(self.prefix) + len(self.suffix) + len(self.span)
@@ -70,9 +70,11 @@ def draw(submission: Submission, corpus: Corpus, indices: Sequence[int]) -> list
     items = corpus.dataset(submission).items(list(indices))
     examples: list[Example] = []
     wrong: list[Finding] = []
-    for item, index in zip(items, indices, strict=True):
+    texts = _all_texts(items.columns, corpus) if items.columns is not None else None
+    for item, index in zip(texts or items.each(), indices, strict=True):
         try:
-            examples.append(take_apart(item, corpus, corpus.documents[index]))
+            text = item if isinstance(item, str) and texts else _as_text(item, corpus)
+            examples.append(take_apart(text, corpus, corpus.documents[index]))
         except CheckFailed as failed:
             wrong.append(failed.finding)
     if wrong:
@@ -82,9 +84,26 @@ def draw(submission: Submission, corpus: Corpus, indices: Sequence[int]) -> list
     return examples
 
 
-def take_apart(item: Plain, corpus: Corpus, document: str) -> Example:
-    """Check an example's form, and that it holds the beginning of its document."""
-    text = _as_text(item, corpus)
+def _all_texts(columns: tuple[Tensor, ...], corpus: Corpus) -> list[str] | None:
+    """All examples as text at once, if nothing is wrong with their form; a class has millions of them."""
+    if len(columns) != 2:
+        return None
+    x, y = columns
+    form = (len(x), corpus.block_size)
+    if any(tuple(column.shape) != form or column.dtype != torch.int64 for column in columns):
+        return None
+    if not torch.equal(x[:, 1:], y[:, :-1]) or not _in_vocabulary(x, corpus) or not _in_vocabulary(y, corpus):
+        return None
+    spell = corpus.vocabulary.__getitem__
+    return ["".join(map(spell, row)) for row in torch.cat((x, y[:, -1:]), dim=1).tolist()]
+
+
+def _in_vocabulary(numbers: Tensor, corpus: Corpus) -> bool:
+    return numbers.numel() > 0 and 0 <= int(numbers.min()) and int(numbers.max()) < len(corpus.vocabulary)
+
+
+def take_apart(text: str, corpus: Corpus, document: str) -> Example:
+    """Check that an example has all its parts, and holds the beginning of its document."""
     example = _split(text, document, corpus)
     kept = example.prefix + example.span + example.suffix
     if not document.startswith(kept):
@@ -118,11 +137,9 @@ def _as_text(item: Plain, corpus: Corpus) -> str:
     if not torch.equal(x[1:], y[:-1]):
         cause = "span_corruption.not_shifted" if torch.equal(x, y) else ""
         _wrong("property", "y must be x moved by one character", cause=cause)
-    numbers = [*x.tolist(), int(y[-1])]
-    vocabulary = corpus.vocabulary
-    if min(numbers) < 0 or max(numbers) >= len(vocabulary):
-        _wrong("values", f"an example holds a number outside the vocabulary (0 to {len(vocabulary) - 1})")
-    return "".join(map(vocabulary.__getitem__, numbers))
+    if not _in_vocabulary(x, corpus) or not _in_vocabulary(y, corpus):
+        _wrong("values", f"an example holds a number outside the vocabulary (0 to {len(corpus.vocabulary) - 1})")
+    return "".join(map(corpus.vocabulary.__getitem__, [*x.tolist(), int(y[-1])]))
 
 
 def _split(text: str, document: str, corpus: Corpus) -> Example:
@@ -214,10 +231,16 @@ def _long(examples: Sequence[Example]) -> list[Example]:
     return long
 
 
-def span_is_a_quarter(examples: Sequence[Example]) -> None:
-    """For kept texts of 12 or more, the mean share of the span lies between 0.20 and 0.30."""
-    randomness_is_fresh(examples)
-    shares = [len(example.span) / example.kept for example in _long(examples)]
+def span_is_a_quarter(sample: Callable[[int], Sequence[Example]], few: int, many: int) -> None:
+    """For kept texts of 12 or more, the mean share of the span lies between 0.20 and 0.30.
+
+    A few examples whose mean is near a quarter are enough to pass. Only if it is not, many are
+    drawn; to fail, their mean must be out of bounds beyond what chance can do.
+    """
+    shares = _shares(sample(few))
+    if 0.225 <= sum(shares) / len(shares) <= 0.275:
+        return
+    shares = _shares(sample(many))
     mean = sum(shares) / len(shares)
     slack = mean_slack(shares)
     if 0.20 - slack <= mean <= 0.30 + slack:
@@ -233,6 +256,11 @@ def span_is_a_quarter(examples: Sequence[Example]) -> None:
         f"Over {len(shares)} examples it takes {mean:.3f} of it.",
         cause=cause,
     )
+
+
+def _shares(examples: Sequence[Example]) -> list[float]:
+    randomness_is_fresh(examples)
+    return [len(example.span) / example.kept for example in _long(examples)]
 
 
 def mean_slack(shares: Sequence[float]) -> float:

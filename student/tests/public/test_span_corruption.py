@@ -1,4 +1,4 @@
-"""Public checks of span corruption: its form exactly, its randomness over a few thousand examples."""
+"""Public checks of span corruption: its form exactly, its randomness over many examples."""
 
 from autograder import spans
 
@@ -13,22 +13,22 @@ SENTENCES = spans.Corpus(
 
 def test_span_corruption_form(submission):
     """an example is prefix MASK suffix MASK span and PADs, and y is x moved by one"""
-    spans.draw(submission, SENTENCES, [0, 1, 2] * 40)
+    spans.draw(submission, SENTENCES, [0, 1, 2] * 20)
 
 
 def test_span_corruption_keeps_every_length(submission):
     """every kept length from 4 to 7/8 of the block size is possible"""
-    spans.every_length_is_possible(spans.draw(submission, SENTENCES, [1] * 800), SENTENCES)
+    spans.every_length_is_possible(spans.draw(submission, SENTENCES, [1] * 600), SENTENCES)
 
 
 def test_span_corruption_takes_a_quarter(submission):
     """the span takes a quarter of the kept text on average"""
-    spans.span_is_a_quarter(spans.draw(submission, SENTENCES, [1] * 2500))
+    spans.span_is_a_quarter(lambda count: spans.draw(submission, SENTENCES, [1] * count), 400, 2500)
 
 
 def test_span_corruption_varies(submission):
     """length and place of the span are random, with text on both sides"""
-    spans.span_varies(spans.draw(submission, SENTENCES, [1] * 800))
+    spans.span_varies(spans.draw(submission, SENTENCES, [1] * 500))
 
 
 def test_span_corruption_is_fresh(submission):
