@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from autograder import pictures
 from autograder.engine import Examiner, Outcome, Sitting
 from autograder.findings import Finding
 from autograder.isolation.privileges import die_with_parent
@@ -107,5 +108,7 @@ def _outcomes(received: bytearray) -> list[Outcome]:
 def _revived(row: dict[str, Any]) -> Outcome:
     finding = row.pop("finding")
     if finding is not None:
-        finding = Finding(**(finding | {"evidence": tuple(finding["evidence"])}))
+        told: dict[str, Any] = {name: tuple(finding[name]) for name in ("evidence", "also")}
+        told["picture"] = pictures.revived(finding["picture"])
+        finding = Finding(**(finding | told))
     return Outcome(**row, finding=finding)

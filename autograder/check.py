@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
+from autograder.advice import advice
 from autograder.course import Course, read_course
 from autograder.engine import Examiner, collect
 from autograder.errors import UserError
 from autograder.local import sitting
-from autograder.report import message
+from autograder.report import WIDTH, message
 from autograder.results import Row, rows
 
+INDENT = "      "
 MARKS = {"passed": "✓", "failed": "✗", "not started": "·", "could not check": "?"}
 COLOURS = {"passed": "32", "failed": "31", "not started": "2", "could not check": "33"}
 
@@ -83,24 +87,33 @@ def _show(row: Row) -> None:
         return
     told: set[str] = set()
     for outcome in row.outcomes:
-        lines = message(outcome, row.item.handout, row.item.files) if outcome.verdict != "passed" else []
+        said = message(outcome, row.item.handout, row.item.files)
+        if said is None or said.headline in told:  # one exception seen by five checks is told once
+            continue
+        told.add(said.headline)
+        lines = said.lines(_width() - len(INDENT))
         if outcome.trouble:
             lines.append(f"  {outcome.trouble.splitlines()[-1]}")
-        text = "\n".join(f"      {line}" for line in lines)
-        if lines and lines[0] not in told:  # one exception seen by five checks is told once
-            print(text)
-            told.add(lines[0])
+        print("\n".join(INDENT + line for line in lines))
 
 
 def _close(seen: list[Row]) -> bool:
     done = [row for row in seen if row.verdict == "passed"]
     left = [row for row in seen if row.verdict != "passed"]
     print(f"\n{len(done)} of {len(seen)} pass their public checks.", end="")
-    if left:
+    roots = advice(seen)
+    if roots:
+        print("\n" + "\n".join(textwrap.wrap(f"Fix first: {roots[0].text()}", _width(), subsequent_indent="  ")))
+    elif left:
         print(f" Next: {left[0].item.slug} (handout {left[0].item.handout}).")
     else:
-        print(" Hidden checks decide the rest; they ask for nothing that the handout does not.")
+        print(" Hidden checks decide the rest;\nthey ask for nothing that the handout does not.")
     return not left
+
+
+def _width() -> int:
+    """Of what is printed: 80 columns, or fewer if the terminal has fewer."""
+    return max(40, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
 
 
 def _coloured(text: str, state: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn, TypeGuard
 
 import torch
@@ -13,13 +14,13 @@ from autograder.exercises import EXERCISES, Exercise
 from autograder.findings import CheckFailed, Finding, Kind
 from autograder.perform import Reply
 from autograder.plain import Plain
-from autograder.references import Case, Reference
+from autograder.references import Case, Reference, close
 from autograder.submission import Submission
 
 
-def fail(kind: Kind, headline: str, *evidence: str, cause: str = "") -> NoReturn:
+def fail(kind: Kind, headline: str, *evidence: str, cause: str = "", also: tuple[str, ...] = ()) -> NoReturn:
     """Fail the running check; `cause` is the slug of a known mistake that was recognised."""
-    raise CheckFailed(Finding(kind, headline, evidence, cause))
+    raise CheckFailed(Finding(kind, headline, evidence, cause, also))
 
 
 def matches_reference(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
@@ -42,12 +43,12 @@ def matches_reference(submission: Submission, reference: Reference, tolerance: T
     if not wrong:
         return
     case, finding = wrong[0]
-    cause = explain(reference, outputs, [finding is None for finding in findings])
+    cause, also = explain(reference, outputs, [finding is None for finding in findings])
     evidence = (called_with(case), *finding.evidence)
     if len(wrong) < len(findings):
         right = ", ".join(case.name for case, found in zip(reference.cases, findings, strict=True) if not found)
         evidence = (*evidence, f"Right for: {right}.")
-    raise CheckFailed(Finding(finding.kind, finding.headline, evidence, cause, finding.where))
+    raise CheckFailed(replace(finding, evidence=evidence, cause=cause, also=also))
 
 
 def called_with(case: Case) -> str:
@@ -98,6 +99,7 @@ def gradients_flow(submission: Submission, reference: Reference, tolerance: Tole
                     f"{exercise.slug}: no gradient reaches {name}",
                     called_with(case),
                     cause=f"{exercise.slug}.detached",
+                    also=tuple(slug for slug in reference.causes if slug.endswith(".detached")),
                 )
         for name, expected in case.gradients.items():
             finding = compare_values(f"gradient of {name}", found[name], expected, Tolerance(1e-3), ())
@@ -261,7 +263,9 @@ def evaluation_is_deterministic(submission: Submission, reference: Reference) ->
     exercise = EXERCISES[reference.exercise]
     for case in few(reference):
         one, two = (exercise.call(submission, case.forward_only()).value for _ in range(2))
-        if not (isinstance(one, Tensor) and isinstance(two, Tensor) and torch.equal(one, two)):
+        if not (isinstance(one, Tensor) and isinstance(two, Tensor)):
+            fail("type", f"{exercise.slug}: the result must be a tensor")
+        if not close(one, two, 0.0):  # NaN twice is the same
             fail(
                 "property",
                 f"{exercise.slug}: two calls in evaluation mode differ",

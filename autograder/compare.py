@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from autograder.evidence import axis_names, sentences
 from autograder.findings import Finding
+from autograder.pictures import maps
 from autograder.plain import Other, Plain
 
-SHOWN = 5  # at most so many numbers of a row are shown
+SHOWN = 4  # at most so many numbers of a row are shown
 
 
 @dataclass(frozen=True)
@@ -34,63 +37,103 @@ def type_name(value: Plain) -> str:
     return value.type_name if isinstance(value, Other) else type(value).__name__
 
 
-def compare_form(name: str, actual: Plain, expected: Tensor, *, dtype: bool = True) -> Finding | None:
+def compare_form(
+    name: str, actual: Plain, expected: Tensor, *, dtype: bool = True, axes: Sequence[str] = ()
+) -> Finding | None:
     """Is it a tensor of the right shape and, if asked, dtype?"""
     if actual is None:
         return Finding("type", f"{name}: returned None", ("Did you forget the return?",))
     if not isinstance(actual, Tensor):
-        return Finding("type", f"{name}: returned {type_name(actual)}, expected a torch.Tensor")
+        hint = {
+            "tuple": ("Return one tensor, not several.",),
+            "list": ("torch.tensor, torch.stack or torch.cat makes one of a list.",),
+            "numpy.ndarray": ("torch.from_numpy makes one of an array.",),
+        }
+        kind = type_name(actual)
+        return Finding("type", f"{name}: returned {kind}, expected a torch.Tensor", hint.get(kind, ()))
     if actual.shape != expected.shape:
         mine, wanted = tuple(actual.shape), tuple(expected.shape)
-        hint = ("The axes are right, their order is not.",) if sorted(mine) == sorted(wanted) else ()
-        return Finding("shape", f"{name}: shape {mine}, expected {wanted}", hint)
+        return Finding("shape", f"{name}: shape {mine}, expected {wanted}", _shape_hint(mine, wanted, axes))
     if dtype and actual.dtype != expected.dtype:
-        return Finding("dtype", f"{name}: dtype {_short(actual.dtype)}, expected {_short(expected.dtype)}")
+        hint_of_dtype = "Keep the dtype of the inputs." if actual.is_floating_point() else ""
+        return Finding(
+            "dtype",
+            f"{name}: dtype {_short(actual.dtype)}, expected {_short(expected.dtype)}",
+            (hint_of_dtype,) if hint_of_dtype else (),
+        )
     return None
+
+
+def _shape_hint(mine: tuple[int, ...], wanted: tuple[int, ...], axes: Sequence[str]) -> tuple[str, ...]:
+    """What a wrong shape looks like: axes in another order, merged, missing, or too many."""
+    names = axis_names(len(wanted), axes)
+    said = f"Expected axes: {', '.join(names)}." if axes else ""
+    if sorted(mine) == sorted(wanted):
+        if len(set(wanted)) == len(wanted):
+            order = ", ".join(names[wanted.index(size)] for size in mine)
+            return (f"The axes are right, their order is not: yours are {order}.", said)
+        return ("The axes are right, their order is not.", said)
+    if mine == wanted[1:]:
+        return (f"The first axis ({names[0]}) is missing.",)
+    if tuple(size for size in mine if size != 1) == tuple(size for size in wanted if size != 1):
+        return (f"There is an axis of size 1 {'too many' if len(mine) > len(wanted) else 'too few'}.",)
+    if math.prod(mine) == math.prod(wanted):
+        how = "merged" if len(mine) < len(wanted) else "split"
+        if len(mine) != len(wanted):
+            return (f"As many entries as expected, but axes are {how}.", said)
+        return ("As many entries as expected, but other axes.", said)
+    return (said,) if said else ()
 
 
 def compare_values(
     name: str, actual: Plain, expected: Tensor, tolerance: Tolerance, axes: Sequence[str]
 ) -> Finding | None:
     """The whole comparison; `axes` names the last axes in the words of the handout."""
-    form = compare_form(name, actual, expected)
+    form = compare_form(name, actual, expected, axes=axes)
     if form is not None:
         return form
     assert isinstance(actual, Tensor)
     odd = ~actual.isfinite() & expected.isfinite()
     if odd.any():
-        index = first_index(odd)
-        value = "NaN" if actual[index].isnan() else "infinity"
-        many = int(odd.sum())
-        return Finding(
-            "non-finite",
-            f"{name}: {value} at {spoken(index, axes)}",
-            (f"{many} of {odd.numel()} entries are not finite.",),
-        )
-    wrong = ~((actual == expected) | ((actual - expected).abs() <= tolerance.allowed(expected)))
+        return _not_finite(name, actual, expected, odd, axes)
+    allowed = tolerance.allowed(expected)
+    wrong = ~((actual == expected) | ((actual - expected).abs() <= allowed))
     if not wrong.any():
         return None
-    right = 1 - float(wrong.double().mean())
-    evidence = [
-        difference(actual, expected, first_index(wrong), axes),
-        f"{right:.0%} of the entries are right." if right >= 0.005 else "No entry is right.",
-    ]
-    return Finding("values", f"{name}: right shape {tuple(actual.shape)}, wrong values", tuple(evidence))
+    words = sentences(actual, expected, axes, allowed)
+    evidence = (difference(actual, expected, worst_index(actual, expected), axes), *words)
+    headline = f"{name}: right shape {tuple(actual.shape)}, wrong values"
+    return Finding("values", headline, evidence, picture=maps(name, actual, expected, axes))
+
+
+def _not_finite(name: str, actual: Tensor, expected: Tensor, odd: Tensor, axes: Sequence[str]) -> Finding:
+    """NaN or infinity, where it first appears, and whether whole rows are lost."""
+    index = first_index(odd)
+    value = "NaN" if actual[index].isnan() else "infinity"
+    evidence = [f"{int(odd.sum())} of {odd.numel()} entries are not finite; the first is at {spoken(index, axes)}."]
+    if value == "NaN" and bool(actual[index[:-1]].isnan().all()) and actual.shape[-1] > 1:
+        evidence.append("The whole row is NaN: a softmax over scores that are all -inf does that, or inf - inf.")
+    picture = maps(name, actual, expected, axes)
+    return Finding("non-finite", f"{name}: {value} at {spoken(index, axes)}", tuple(evidence), picture=picture)
 
 
 def difference(actual: Tensor, expected: Tensor, index: tuple[int, ...], axes: Sequence[str]) -> str:
-    """Evidence at one place: the row that holds it, yours against expected."""
+    """Evidence at one place: the part of the row around it, yours against expected."""
     row = index[:-1]
-    start = min(index[-1], max(0, actual.shape[-1] - SHOWN)) if actual.shape[-1] > SHOWN else 0
+    start = max(0, min(index[-1] - 1, actual.shape[-1] - SHOWN))
     place = spoken(row, axes[: max(0, len(axes) - 1)]) or "the row"
     if start:
         place += f", from {axes[-1] if axes else 'entry'} {start}"
-    return f"{place}: yours {numbers(actual[row], start)}, expected {numbers(expected[row], start)}"
+    for digits in (3, 5, 8):  # as few as tell the two apart
+        mine, wanted = (numbers(tensor[row], start, digits) for tensor in (actual, expected))
+        if mine != wanted:
+            break
+    return f"{place}: yours {mine}, expected {wanted}"
 
 
-def numbers(row: Tensor, start: int = 0) -> str:
+def numbers(row: Tensor, start: int = 0, digits: int = 4) -> str:
     """A few numbers of a row, short enough to read."""
-    shown = [f"{value:.4g}" for value in row[start : start + SHOWN].double().tolist()]
+    shown = [f"{value:.{digits}g}" for value in row[start : start + SHOWN].double().tolist()]
     before, after = "… " if start else "", " …" if row.numel() > start + SHOWN else ""
     return f"[{before}{' '.join(shown)}{after}]"
 
@@ -99,11 +142,15 @@ def first_index(wrong: Tensor) -> tuple[int, ...]:
     return tuple(int(i) for i in torch.nonzero(wrong)[0])
 
 
+def worst_index(actual: Tensor, expected: Tensor) -> tuple[int, ...]:
+    """Where the two are furthest apart."""
+    apart = torch.where(actual == expected, 0.0, (actual - expected).abs().double()).nan_to_num(nan=math.inf)
+    return tuple(int(i) for i in torch.unravel_index(apart.argmax(), apart.shape))
+
+
 def spoken(index: Sequence[int], axes: Sequence[str]) -> str:
     """An index in words: 'batch 0, head 1, token 2'. `axes` names the last axes."""
-    unnamed = len(index) - len(axes)
-    names = [f"axis {i}" for i in range(unnamed)] + list(axes[max(0, -unnamed) :])
-    return ", ".join(f"{name} {place}" for name, place in zip(names, index, strict=True))
+    return ", ".join(f"{name} {place}" for name, place in zip(axis_names(len(index), axes), index, strict=True))
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -1,14 +1,18 @@
-"""Recognise known mistakes: does one of them explain everything that was seen?"""
+"""Recognise known mistakes: does one of them, or two together, explain everything that was seen?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
+from autograder.fingerprints import alike, fingerprint
 from autograder.plain import Plain
 from autograder.references import Case, Reference, close
+
+TOGETHER = " + "  # between the slugs of two mistakes that were made at once
 
 
 @dataclass(frozen=True)
@@ -18,8 +22,12 @@ class Raised:
     text: str
 
 
-def explain(reference: Reference, outputs: Sequence[tuple[Case, Plain | Raised]], right: Sequence[bool]) -> str:
-    """The slug of the one known mistake that gives just these outputs, or "".
+def explain(
+    reference: Reference, outputs: Sequence[tuple[Case, Plain | Raised]], right: Sequence[bool]
+) -> tuple[str, tuple[str, ...]]:
+    """The slug of the known mistake (or of the two) that gives just these outputs, or "".
+
+    Beside it, the mistakes in lower steps that look the same from here.
 
     A mistake explains the outputs if it gives the same output in every case where it differs
     from the reference, and the student is right in every other case. Mistakes in the exercise
@@ -29,7 +37,11 @@ def explain(reference: Reference, outputs: Sequence[tuple[Case, Plain | Raised]]
     matching = [slug for slug in reference.causes if _explains(slug, outputs, right)]
     own = [slug for slug in matching if slug.startswith(f"{reference.exercise}.")]
     ranked = own or matching
-    return ranked[0] if len(ranked) == 1 else ""
+    if ranked:
+        also = tuple(slug for slug in matching if slug not in ranked)
+        return (ranked[0], also) if len(ranked) == 1 else ("", also)
+    pairs = _pairs(reference, outputs)
+    return TOGETHER.join(pairs[0]) if len(pairs) == 1 else "", ()
 
 
 def _explains(slug: str, outputs: Sequence[tuple[Case, Plain | Raised]], right: Sequence[bool]) -> bool:
@@ -47,3 +59,23 @@ def _explains(slug: str, outputs: Sequence[tuple[Case, Plain | Raised]], right: 
             return False
         seen = True
     return seen
+
+
+def _pairs(reference: Reference, outputs: Sequence[tuple[Case, Plain | Raised]]) -> list[tuple[str, str]]:
+    """The pairs of mistakes whose outputs have the fingerprints of these."""
+    if not reference.pairs or not all(isinstance(output, Tensor) for _, output in outputs):
+        return []
+    seen = torch.stack([fingerprint(output) for _, output in outputs if isinstance(output, Tensor)])
+    return [reference.pairs[number] for number in alike(reference.prints, seen).nonzero().flatten().tolist()]
+
+
+def sentence(reference: Reference, cause: str) -> str:
+    """What to say of a cause: where it is, if elsewhere; and both sentences, if there are two."""
+    slugs = cause.split(TOGETHER)
+    if not cause or any(slug not in reference.causes for slug in slugs):
+        return ""
+    said = []
+    for slug in slugs:
+        home = slug.split(".")[0]
+        said.append(reference.causes[slug] if home == reference.exercise else f"In {home}: {reference.causes[slug]}")
+    return said[0] if len(said) == 1 else f"Two mistakes at once. {' '.join(said)}"

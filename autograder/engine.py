@@ -18,6 +18,7 @@ import pytest
 from autograder import references
 from autograder.compare import Tolerance
 from autograder.course import Course
+from autograder.diagnose import sentence
 from autograder.errors import UserError
 from autograder.findings import CheckFailed, Finding
 from autograder.loading import forget
@@ -168,7 +169,7 @@ class _Plugin:
         if error is None:
             return Outcome(exercise, part, item.name, claim, "passed")
         if isinstance(error, CheckFailed):
-            says = self.state.reference(exercise, part).causes.get(error.finding.cause, "")
+            says = sentence(self.state.reference(exercise, part), error.finding.cause)
             return Outcome(exercise, part, item.name, claim, "failed", error.finding, says)
         trouble = "".join(traceback.format_exception(error)).strip()
         return Outcome(exercise, part, item.name, claim, "could not check", trouble=trouble)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from autograder.pictures import Picture
+
 Kind = Literal[
     "not started",
     "missing",
     "import",
     "exception",
+    "arguments",
     "timeout",
     "memory",
     "disk",
@@ -30,6 +33,7 @@ SPOKEN: dict[Kind, str] = {
     "missing": "not found in your submission",
     "import": "the file could not be loaded",
     "exception": "your code raised an exception",
+    "arguments": "it does not take the arguments that the handout names",
     "timeout": "your code did not finish in time",
     "memory": "your code used too much memory",
     "disk": "your code wrote too much",
@@ -52,7 +56,9 @@ class Finding:
     headline: str
     evidence: tuple[str, ...] = ()
     cause: str = ""  # the slug of a known mistake that explains everything that was seen
+    also: tuple[str, ...] = ()  # mistakes in the steps below that would look the same from here
     where: str = ""  # "TypeError, src/attention.py line 12": never text chosen by the student's code
+    picture: Picture | None = None  # of values; drawn for public checks only
 
 
 @dataclass

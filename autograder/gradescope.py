@@ -10,9 +10,12 @@ from typing import Any
 import torch
 
 from autograder import __version__
+from autograder.advice import advice
 from autograder.course import Course
+from autograder.engine import Outcome
 from autograder.intake import Intake
 from autograder.isolation import Layers
+from autograder.render import RENDER
 from autograder.report import inert, message
 from autograder.results import Row
 
@@ -24,17 +27,21 @@ def results(
 ) -> dict[str, Any]:
     """The whole results.json of one submission, but for its time."""
     tests = [_test(course, row) for row in rows]
+    told = advice(rows)
     return {
         "score": sum(test["score"] for test in tests),
-        "output": _summary(rows, intake, trouble),
-        "output_format": "text",
-        "test_output_format": "text",
+        "output": RENDER[course.output].summary(_summary(rows, intake, trouble), [one.text() for one in told]),
+        "output_format": course.output,
+        "test_output_format": course.output,
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": tests,
         "extra_data": {
             "course": course.name,
+            "title": course.title,
+            "summary": _summary(rows, intake, trouble),
+            "advice": [asdict(one) for one in told],
             "isolation": layers.name,
             "layers": asdict(layers),
             "versions": {"autograder": __version__, "python": platform.python_version(), "torch": torch.__version__},
@@ -46,54 +53,47 @@ def results(
 
 def _test(course: Course, row: Row) -> dict[str, Any]:
     item = row.item
+    checks = [_check(row, outcome) for outcome in row.outcomes]
     return {
         "name": f"{item.slug} ({'given' if item.given else row.part})",
         "number": item.handout,
         "score": row.score,
         "max_score": row.points,
         "status": "passed" if row.verdict == "passed" else "failed",
-        "output": "\n".join(_output(row)),
+        "output": RENDER[course.output].checks(checks) if checks else "This could not be checked.",
         "visibility": "visible" if row.part == "public" else item.visibility,
         "tags": [row.part],
         "extra_data": {
             "exercise": item.slug,
             "part": row.part,
+            "section": item.section,
+            "handout": item.handout,
+            "given": item.given,
             "verdict": row.verdict,
             "extra_credit": item.extra_credit,
-            "checks": [
-                {
-                    "name": outcome.name,
-                    "claim": outcome.claim,
-                    "verdict": outcome.verdict,
-                    "kind": outcome.finding.kind if outcome.finding else "",
-                    "cause": outcome.finding.cause if outcome.finding and outcome.says else "",
-                }
-                for outcome in row.outcomes
-            ],
+            "checks": checks,
         },
     }
 
 
-def _output(row: Row) -> list[str]:
-    """What a student reads of one row: what is right in one line each, what is wrong in full, once."""
-    if not row.outcomes:
-        return ["This could not be checked."]
-    lines = [f"✓ {outcome.claim}" for outcome in row.outcomes if outcome.verdict == "passed"]
-    told: set[tuple[str, ...]] = set()
-    for outcome in row.outcomes:
-        if outcome.verdict == "passed":
-            continue
-        lines.append(f"✗ {outcome.claim}")
-        words = tuple(message(outcome, row.item.handout, row.item.files))
-        if words not in told:  # one exception seen by five checks is told once
-            told.add(words)
-            lines += [f"  {line}" for line in words]
-    return lines
+def _check(row: Row, outcome: Outcome) -> dict[str, Any]:
+    """One check as data, from which text, Markdown and pages are made: nothing that a student may not see."""
+    finding = outcome.finding
+    said = message(outcome, row.item.handout, row.item.files)
+    return {
+        "name": outcome.name,
+        "claim": outcome.claim,
+        "verdict": outcome.verdict,
+        "kind": finding.kind if finding else "",
+        "cause": finding.cause if finding and outcome.says else "",
+        "message": asdict(said) if said else None,
+        "picture": asdict(finding.picture) if finding and finding.picture and outcome.part == "public" else None,
+    }
 
 
-def _summary(rows: Sequence[Row], intake: Intake | None, trouble: str) -> str:
+def _summary(rows: Sequence[Row], intake: Intake | None, trouble: str) -> list[str]:
     if trouble:
-        return inert(trouble)
+        return [inert(trouble)]
     right = [row for row in rows if row.verdict == "passed"]
     lines = [f"{len(right)} of {len(rows)} groups of checks passed."]
     if intake is not None:
@@ -102,4 +102,4 @@ def _summary(rows: Sequence[Row], intake: Intake | None, trouble: str) -> str:
         lines += shown[:IGNORED_SHOWN]
         if len(shown) > IGNORED_SHOWN:
             lines.append(f"and {len(shown) - IGNORED_SHOWN} more files were ignored")
-    return "\n".join(lines)
+    return lines

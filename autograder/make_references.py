@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import itertools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,33 +19,37 @@ from autograder.errors import UserError
 from autograder.exercises import EXERCISES, Exercise
 from autograder.files import write_files
 from autograder.findings import CheckFailed
-from autograder.loading import Loader, forget
+from autograder.fingerprints import alike, fingerprint
+from autograder.forks import spread
+from autograder.loading import Loader
 from autograder.mistakes import Mistake
-from autograder.mutants import Sources, on_disk
+from autograder.mutants import Kit, Sources
 from autograder.perform import Performer
 from autograder.references import Case, Reference, close
 from autograder.submission import Submission
 
 PARTS = ("public", "hidden")
+FILE = "src/attention.py"  # all exercises with reference tensors are in it
+
+Key = tuple[str, str]  # exercise and part
+Outputs = dict[Key, list[Tensor | Raised]]
 
 
 def make(sources: Sources, table: Sequence[Mistake], course: Course, told: Callable[[str], None]) -> dict[str, bytes]:
     """All reference files by name ('public/references/split_heads.safetensors')."""
     torch.set_num_threads(1)  # the order of additions, and so the last bit, depends on it
     inputs = {(slug, part): cases_for(slug, part) for slug in CASEBOOK for part in PARTS}
-    with _running(sources.solved(), course) as solution:
-        solved = {
-            key: [_solve(solution, *key, name, case) for name, case in cases.items()] for key, cases in inputs.items()
-        }
-    outputs: dict[str, dict[tuple[str, str], list[Tensor | Raised]]] = {}
+    kit = Kit(sources, FILE)
+    solution = _submission(kit)
+    solved = {
+        key: [_solve(solution, *key, name, case) for name, case in cases.items()] for key, cases in inputs.items()
+    }
+    outputs: dict[str, Outputs] = {}
     for number, mistake in enumerate(table, start=1):
         told(f"mistake {number} of {len(table)}: {mistake.slug}")
-        with _running(sources.mutant(mistake), course) as mutant:
-            outputs[mistake.slug] = {
-                key: [_output(mutant, EXERCISES[key[0]], case) for case in cases]
-                for key, cases in solved.items()
-                if key[0] in mistake.breaks
-            }
+        broken = [key for key in solved if key[0] in mistake.breaks]
+        outputs[mistake.slug] = _outputs(_submission(kit, mistake), solved, broken) if broken else {}
+    together = _pairs(kit, table, solved, outputs, told)
     files: dict[str, bytes] = {}
     for item in course.graded:
         for part in PARTS:
@@ -57,9 +63,65 @@ def make(sources: Sources, table: Sequence[Mistake], course: Course, told: Calla
                 for n, case in enumerate(cases)
             ]
             causes = {mistake.slug: mistake.says for mistake in table if item.slug in mistake.breaks}
-            reference = Reference(item.slug, part, tuple(found), causes)
+            pairs = together.get((item.slug, part), {})
+            prints = torch.stack(list(pairs.values())) if pairs else torch.empty(0)
+            reference = Reference(item.slug, part, tuple(found), causes, tuple(pairs), prints)
             files[f"{part}/references/{item.slug}.safetensors"] = references.encode(reference)
     return files
+
+
+def _outputs(submission: Submission, solved: Mapping[Key, list[Case]], keys: Iterable[Key]) -> Outputs:
+    return {key: [_output(submission, EXERCISES[key[0]], case) for case in solved[key]] for key in keys}
+
+
+def _pairs(
+    kit: Kit,
+    table: Sequence[Mistake],
+    solved: Mapping[Key, list[Case]],
+    single: Mapping[str, Outputs],
+    told: Callable[[str], None],
+) -> dict[Key, dict[tuple[str, str], Tensor]]:
+    """Fingerprints of two mistakes at once, by exercise; only those that nothing else looks like."""
+    wanted = {
+        pair: [(slug, "public") for slug in sorted(pair[0].breaks & pair[1].breaks) if (slug, "public") in solved]
+        for pair in itertools.combinations(table, 2)
+        if pair[0].region != pair[1].region or (pair[0].replaces != pair[1].replaces and all(m.replaces for m in pair))
+    }
+    tried = [(pair, keys) for pair, keys in wanted.items() if keys]
+    told(f"{len(tried)} pairs of mistakes, each two at once")
+
+    def run(one: tuple[tuple[Mistake, Mistake], list[Key]]) -> list[list[list[float]] | None]:
+        pair, keys = one
+        try:
+            outputs = _outputs(_submission(kit, *pair), solved, keys)
+        except UserError:  # the one mistake has taken away the statement that the other replaces
+            return [None for _ in keys]
+        return [None if (prints := _prints(given)) is None else prints.tolist() for given in outputs.values()]
+
+    found: dict[Key, dict[tuple[str, str], Tensor]] = {}
+    for ((one, other), keys), several in zip(tried, spread(run, tried, os.cpu_count() or 1), strict=True):
+        for key, prints in zip(keys, several, strict=True):
+            if prints is not None:
+                found.setdefault(key, {})[one.slug, other.slug] = torch.tensor(prints, dtype=torch.float64)
+    for key, pairs in found.items():
+        alone = [_prints([case.expected for case in solved[key]])]
+        alone += [_prints(outputs[key]) for outputs in single.values() if key in outputs]
+        known = [prints for prints in alone if prints is not None]
+        found[key] = _unmistakable(pairs, known)
+    return found
+
+
+def _prints(outputs: Sequence[Tensor | Raised]) -> Tensor | None:
+    tensors = [output for output in outputs if isinstance(output, Tensor)]
+    return torch.stack([fingerprint(tensor) for tensor in tensors]) if len(tensors) == len(outputs) else None
+
+
+def _unmistakable(pairs: Mapping[tuple[str, str], Tensor], others: Sequence[Tensor]) -> dict[tuple[str, str], Tensor]:
+    """The pairs whose outputs are neither those of another pair nor of one mistake alone."""
+    if not pairs:
+        return {}
+    everything = torch.stack([*pairs.values(), *others])
+    return {names: prints for names, prints in pairs.items() if int(alike(everything, prints).sum()) == 1}
 
 
 def _solve(solution: Submission, slug: str, part: str, name: str, arguments: dict[str, references.Argument]) -> Case:
@@ -101,13 +163,19 @@ def _with_lookalikes(case: Case, outputs: dict[str, Tensor | Raised]) -> Case:
     return Case(case.name, case.arguments, case.expected, different, raises, case.cotangent, case.gradients)
 
 
-@contextmanager
-def _running(texts: dict[str, str], course: Course) -> Iterator[Submission]:
-    with on_disk(texts) as folder:
-        try:
-            yield Submission(Performer(Loader(folder, course.files)))
-        finally:
-            forget(folder)
+def _submission(kit: Kit, *mistakes: Mistake) -> Submission:
+    return Submission(Performer(_Assembled(kit.names(*mistakes))))
+
+
+class _Assembled(Loader):
+    """Finds names where they have been put together, not in files."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        super().__init__(Path(), {})
+        self.names = names
+
+    def find(self, name: str) -> Any:
+        return self.names[name]
 
 
 def differences(folder: Path, made: dict[str, bytes]) -> tuple[list[str], bool]:

@@ -53,8 +53,17 @@ class Mistake:
         return frozenset((self.exercise, *self.also_breaks))
 
 
-def read_table(folder: Path) -> list[Mistake]:
-    """Read every mistake below a folder, ordered by file name and line."""
+def variant(exercise: str, *, replaces: str = "") -> Callable[[Function], Function]:
+    """Mark an unusual but right implementation; its docstring says what is unusual about it."""
+
+    def mark(function: Function) -> Function:
+        return function
+
+    return mark
+
+
+def read_table(folder: Path, decorator: str = "mistake") -> list[Mistake]:
+    """Read every mistake (or variant) below a folder, ordered by file name and line."""
     table: dict[str, Mistake] = {}
     for path in sorted(folder.glob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -64,23 +73,25 @@ def read_table(folder: Path) -> list[Mistake]:
             raise UserError(f"{path}:{error.lineno}: {error.msg}") from None
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
-                entry = _read_entry(node, text.splitlines(), path)
+                entry = _read_entry(node, text.splitlines(), path, decorator)
                 if entry.slug in table:
-                    raise UserError(f"{path}:{node.lineno}: mistake '{entry.slug}' is already in the table")
+                    raise UserError(f"{path}:{node.lineno}: {decorator} '{entry.slug}' is already in the table")
                 table[entry.slug] = entry
     return list(table.values())
 
 
-def _read_entry(node: ast.FunctionDef, lines: list[str], path: Path) -> Mistake:
+def _read_entry(node: ast.FunctionDef, lines: list[str], path: Path, decorator: str) -> Mistake:
     where = f"{path}:{node.lineno}"
     says = ast.get_docstring(node)
     if not says:
         raise UserError(f"{where}: '{node.name}' has no docstring; it is the sentence a student reads")
     match node.decorator_list:
-        case [ast.Call(func=ast.Name(id="mistake"), args=[ast.Constant(value=str(exercise))], keywords=keywords)]:
+        case [ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(exercise))], keywords=keywords)] if (
+            name == decorator
+        ):
             options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in keywords}
         case _:
-            raise UserError(f"{where}: '{node.name}' needs exactly one decorator: @mistake(\"exercise\")")
+            raise UserError(f"{where}: '{node.name}' needs exactly one decorator: @{decorator}(\"exercise\")")
     statements = node.body[1:]
     if not statements:
         raise UserError(f"{where}: '{node.name}' has no body")

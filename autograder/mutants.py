@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 from autograder import regions
 from autograder.errors import UserError
 from autograder.mistakes import Mistake, mutated
+from autograder.regions import Change
 
 SUBMITTED = ("src/*.py", "notebooks/*.py")  # what a student hands in, of the solutions tree
 
@@ -32,16 +36,65 @@ class Sources:
     def solved(self) -> dict[str, str]:
         return dict(self.texts)
 
-    def mutant(self, mistake: Mistake) -> dict[str, str]:
-        """The solution with one region replaced by a mistake's body."""
-        file = self._file(mistake.region)
-        text = regions.replaced(self.texts[file], file, mistake.region, partial(mutated, mistake))
-        return self.texts | {file: text}
+    def mutant(self, *mistakes: Mistake) -> dict[str, str]:
+        """The solution with mistakes in it; two in one region must replace different statements."""
+        changes: dict[str, Change] = {}
+        for mistake in mistakes:
+            changes[mistake.region] = partial(_changed, mistake, changes.get(mistake.region, list))
+        texts = dict(self.texts)
+        for file in {self._file(region) for region in changes}:
+            here = {region: change for region, change in changes.items() if self._file(region) == file}
+            texts[file] = regions.replaced(texts[file], file, here)
+        return texts
 
     def _file(self, region: str) -> str:
         if region not in self.home:
             raise UserError(f"the table has a mistake in '{region}', but no solution region has that name")
         return self.home[region]
+
+
+def _changed(mistake: Mistake, before: Change, lines: Sequence[str]) -> list[str]:
+    return mutated(mistake, before(lines))
+
+
+class Kit:
+    """Puts mutants together from parts that were compiled once: thousands of pairs are run, in memory."""
+
+    def __init__(self, sources: Sources, file: str) -> None:
+        self.sources, self.file = sources, file
+        self.plain = self._parts(sources.solved()[file])
+        self.changed: dict[str, dict[int, CodeType]] = {}  # mistake -> the parts that it changes
+
+    def names(self, *mistakes: Mistake) -> dict[str, Any]:
+        """What the file defines, with these mistakes in it."""
+        parts = {number: code for number, (_, code) in enumerate(self.plain)}
+        if len({mistake.region for mistake in mistakes}) == len(mistakes):
+            for mistake in mistakes:
+                parts |= self._changed(mistake)
+        else:
+            parts |= self._differing(self.sources.mutant(*mistakes)[self.file])
+        defined: dict[str, Any] = {"__name__": Path(self.file).stem}
+        for code in parts.values():
+            exec(code, defined)
+        return defined
+
+    def _changed(self, mistake: Mistake) -> dict[int, CodeType]:
+        if mistake.slug not in self.changed:
+            self.changed[mistake.slug] = self._differing(self.sources.mutant(mistake)[self.file])
+        return self.changed[mistake.slug]
+
+    def _differing(self, text: str) -> dict[int, CodeType]:
+        pairs = enumerate(zip(self._parts(text), self.plain, strict=True))
+        return {number: code for number, ((part, code), (before, _)) in pairs if part != before}
+
+    def _parts(self, text: str) -> list[tuple[str, CodeType]]:
+        """Each top-level statement, as text and as code."""
+        future = ast.parse("from __future__ import annotations").body
+        return [
+            (ast.unparse(node), compile(ast.Module([*future, node], []), self.file, "exec"))
+            for node in ast.parse(text).body
+            if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+        ]
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from torch import Tensor
 from autograder.errors import UserError
 from autograder.layout import laid_out, memory_order
 
-FORMAT = 1
+FORMAT = 2
 Argument = Tensor | int | float | bool
 
 
@@ -58,6 +58,8 @@ class Reference:
     part: str
     cases: tuple[Case, ...]
     causes: dict[str, str]  # the known mistakes that may be named here, and what to say of each
+    pairs: tuple[tuple[str, str], ...] = ()  # mistakes that were made together,
+    prints: Tensor = field(default_factory=lambda: torch.empty(0))  # and their fingerprints: (pairs, cases, length)
 
 
 def encode(reference: Reference) -> bytes:
@@ -78,13 +80,17 @@ def encode(reference: Reference) -> bytes:
         if case.cotangent is not None:
             tensors[f"{number}/cotangent"] = case.cotangent.contiguous()
         described.append({"name": case.name, "arguments": arguments, "raises": dict(sorted(case.raises.items()))})
+    slugs = sorted(reference.causes)
     header = {
         "format": FORMAT,
         "exercise": reference.exercise,
         "part": reference.part,
         "cases": described,
         "causes": dict(sorted(reference.causes.items())),
+        "pairs": [[slugs.index(one), slugs.index(other)] for one, other in reference.pairs],
     }
+    if reference.pairs:
+        tensors["pairs"] = reference.prints
     return save(tensors, metadata={"reference": json.dumps(header, ensure_ascii=False)})
 
 
@@ -128,7 +134,10 @@ def _decode(header: dict[str, Any], tensors: dict[str, Tensor]) -> Reference:
                 gradients=_below(tensors, f"{number}/grad/"),
             )
         )
-    return Reference(header["exercise"], header["part"], tuple(cases), header["causes"])
+    slugs = list(header["causes"])
+    pairs = tuple((slugs[one], slugs[other]) for one, other in header["pairs"])
+    prints = tensors["pairs"] if pairs else torch.empty(0)
+    return Reference(header["exercise"], header["part"], tuple(cases), header["causes"], pairs, prints)
 
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -142,8 +151,10 @@ def differs(one: Reference, other: Reference) -> str:
     Inputs and the JSON part must be equal to the bit; outputs may differ by 1e-6 of their
     scale, because the order of additions is not the same on every machine.
     """
-    if (one.exercise, one.part, one.causes) != (other.exercise, other.part, other.causes):
+    if (one.exercise, one.part, one.causes, one.pairs) != (other.exercise, other.part, other.causes, other.pairs):
         return "the header differs"
+    if not close(one.prints, other.prints, 1e-6):
+        return "the fingerprints differ"
     if [case.name for case in one.cases] != [case.name for case in other.cases]:
         return "the list of cases differs"
     for a, b in zip(one.cases, other.cases, strict=True):

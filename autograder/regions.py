@@ -13,7 +13,7 @@ names the exercise, and Markdown gets nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.errors import UserError
@@ -23,6 +23,8 @@ _MARKER = re.compile(
 )
 _WORDS = re.compile(r"^(?P<edge>BEGIN|END) SOLUTION (?P<name>[a-z][a-z0-9_]*)$")
 _SUSPICIOUS = re.compile(r"\b(begin|end)[\s_-]*solution\b", re.IGNORECASE)
+
+Change = Callable[[Sequence[str]], list[str]]  # from a region's lines to others
 
 
 @dataclass(frozen=True)
@@ -103,22 +105,22 @@ def stubbed(text: str, path: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def replaced(text: str, path: str, name: str, change: Callable[[Sequence[str]], list[str]]) -> str:
-    """The text with one region's solution changed, all others kept, markers gone.
+def replaced(text: str, path: str, changes: Mapping[str, Change]) -> str:
+    """The text with some regions' solutions changed, all others kept, markers gone.
 
-    `change` gets the region's lines and returns new ones that start at column 0; they are
+    A change gets the region's lines and returns new ones that start at column 0; they are
     moved to the region's indentation.
     """
     lines: list[str] = []
-    found = False
+    left = set(changes)
     for piece in parse(text, path):
         if isinstance(piece, str):
             lines.append(piece)
-        elif piece.name == name:
-            found = True
-            lines.extend(piece.indent + line if line else line for line in change(piece.body))
+        elif piece.name in changes:
+            left.discard(piece.name)
+            lines.extend(piece.indent + line if line else line for line in changes[piece.name](piece.body))
         else:
             lines.extend(piece.body)
-    if not found:
-        raise UserError(f"{path}: no solution region is called '{name}'")
+    if left:
+        raise UserError(f"{path}: no solution region is called '{min(left)}'")
     return "\n".join(lines) + "\n"

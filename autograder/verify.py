@@ -151,9 +151,11 @@ def _mutant(sources: Sources, course: Course, mistake: Mistake, solved: list[Out
     def judge(outcomes: list[Outcome]) -> Line:
         losing = lost(course, outcomes)
         broken = [outcome for outcome in outcomes if outcome.verdict == "could not check"]
-        own = {o.finding.cause for o in outcomes if o.finding and o.exercise == mistake.exercise}
-        named = own - {""} == {mistake.slug}
-        found = _names(losing) if named else f"{_names(losing)}; named {_names(own - {''})}"
+        own = {o.finding.cause for o in outcomes if o.finding and o.exercise == mistake.exercise} - {""}
+        wrong = [o.finding for o in outcomes if o.finding and mistake.slug not in (o.finding.cause, *o.finding.also)]
+        elsewhere = {finding.cause for finding in wrong} - {""}
+        named = own == {mistake.slug} and not elsewhere  # no other name, in no exercise
+        found = _names(losing) if named else f"{_names(losing)}; named {_names(own | elsewhere)}"
         if losing == mistake.breaks and named:
             others = len(losing) - 1
             found = f"loses {mistake.exercise}" + (f" and {others} built on it" if others else "") + ", named"

@@ -16,6 +16,7 @@ from autograder.exercises import DEFINES, EXERCISES
 FOLDER = Path(__file__).parent / "courses"
 Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]
 By = Literal["grader", "person", "coming"]
+Output = Literal["md", "text"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Course:
     thresholds: Mapping[str, float]
     required: int
     extra_credit: int
+    output: Output = "md"  # how Gradescope is told to show messages
 
     @property
     def graded(self) -> list[Item]:
@@ -82,7 +84,7 @@ def read_course(name: str, folder: Path = FOLDER) -> Course:
 class _Reader:
     """Reads one file; every complaint names the file, the line and the key."""
 
-    KEYS = ("title", "totals", "tolerance", "threshold", "section")
+    KEYS = ("title", "output", "totals", "tolerance", "threshold", "section")
     SECTION_KEYS = ("title", "files", "deadline", "visibility", "exercises")
     ITEM_KEYS = (
         *("slug", "handout", "by", "public", "hidden", "points", "given", "extra_credit"),
@@ -117,6 +119,7 @@ class _Reader:
             thresholds=self._numbers("threshold", {"query_error": 0.05}),
             required=self._get(totals, "required", int, ""),
             extra_credit=self._get(totals, "extra_credit", int, ""),
+            output=self._choice(self.data, "output", get_args(Output), "md", ""),
         )
         for key, extra in (("required", False), ("extra_credit", True)):
             total = sum(item.points for item in items.values() if item.extra_credit is extra)

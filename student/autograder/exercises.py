@@ -11,6 +11,7 @@ from torch import Tensor
 from autograder.compare import Tolerance, compare_form, compare_values, difference, first_index
 from autograder.findings import CheckFailed, Finding
 from autograder.perform import Reply
+from autograder.pictures import maps
 from autograder.plain import Config, Plain
 from autograder.references import Case
 from autograder.submission import Submission
@@ -61,7 +62,7 @@ def _rope_cache(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | No
 
 def _mask(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
     """Booleans and numbers 0 and 1 of any type are the same answer."""
-    form = compare_form("make_causal_mask", actual, case.expected, dtype=False)
+    form = compare_form("make_causal_mask", actual, case.expected, dtype=False, axes=("query", "key"))
     if form is not None:
         return form
     assert isinstance(actual, Tensor)
@@ -87,13 +88,14 @@ def _mask(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
             difference(numbers, expected, index, ("query", "key")),
             f"Query {index[0]} {'may' if expected[index] else 'may not'} attend to key {index[1]}.",
         ),
+        picture=maps("make_causal_mask", numbers, expected, ("query", "key")),
     )
 
 
 def _masked_scores(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
     """Judged by effect: allowed scores untouched, the others of weight exactly 0 after a softmax."""
     name, axes = "apply_causal_mask", ("query", "key")
-    form = compare_form(name, actual, case.expected)
+    form = compare_form(name, actual, case.expected, axes=axes)
     if form is not None:
         return form
     assert isinstance(actual, Tensor)
@@ -104,6 +106,7 @@ def _masked_scores(actual: Plain, case: Case, tolerance: Tolerance) -> Finding |
             "values" if actual[first_index(unlike)].isfinite() else "non-finite",
             f"{name}: a score that is allowed was changed",
             (difference(actual, case.expected, first_index(unlike), axes),),
+            picture=maps(name, actual, case.expected, axes),
         )
     leaking = ~allowed & (torch.softmax(actual, dim=-1) != 0)
     if leaking.any():
@@ -115,6 +118,7 @@ def _masked_scores(actual: Plain, case: Case, tolerance: Tolerance) -> Finding |
                 difference(actual, case.expected, index, axes),
                 f"Key {index[-1]} comes after query {index[-2]}, so its score must become -inf.",
             ),
+            picture=maps(name, actual, case.expected, axes),
         )
     return None
 

@@ -73,6 +73,7 @@ def close_enough(submission: Submission, reference: Reference, threshold: float)
         f"The goal is {goal.says}.",
         f"{'Output' if where is None else f'Row {where}'}: yours {numbers(mine)}, goal {numbers(wanted)}.",
         cause=_length_to_blame(slug, goal, query, key, threshold, reference.causes),
+        also=tuple(cause for cause in reference.causes if cause.split(".")[0] == goal.query),
     )
 
 

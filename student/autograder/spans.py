@@ -99,7 +99,7 @@ def _all_texts(columns: tuple[Tensor, ...], corpus: Corpus) -> list[str] | None:
 
 
 def _in_vocabulary(numbers: Tensor, corpus: Corpus) -> bool:
-    return numbers.numel() > 0 and 0 <= int(numbers.min()) and int(numbers.max()) < len(corpus.vocabulary)
+    return numbers.numel() > 0 and int(numbers.min()) >= 0 and int(numbers.max()) < len(corpus.vocabulary)
 
 
 def take_apart(text: str, corpus: Corpus, document: str) -> Example:

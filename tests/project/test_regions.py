@@ -37,12 +37,12 @@ def test_markdown_regions_vanish():
 
 
 def test_replacement_moves_to_the_regions_indentation():
-    assert "    y = 2\n    return y\n" in regions.replaced(GOOD, "a.py", "f", lambda _: ["y = 2", "return y"])
+    assert "    y = 2\n    return y\n" in regions.replaced(GOOD, "a.py", {"f": lambda _: ["y = 2", "return y"]})
 
 
 def test_replacement_of_an_unknown_region_is_an_error():
     with pytest.raises(UserError, match=r"a\.py: no solution region is called 'g'"):
-        regions.replaced(GOOD, "a.py", "g", list)
+        regions.replaced(GOOD, "a.py", {"g": list})
 
 
 @pytest.mark.parametrize(
