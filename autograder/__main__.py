@@ -179,13 +179,16 @@ def _verify(options: argparse.Namespace) -> int:
     lines.append(
         Line("references are up to date", "no difference", f"{len(wrong)} differences", not wrong, tuple(wrong[:5]))
     )
-    table = read_table(solutions / "mistakes")
+    table, variants = read_table(solutions / "mistakes"), read_table(solutions / "variants", "variant")
     courses = [read_course(name) for name in available()]
     folders = [options.root / "tests" / part for part in make_references.PARTS]
     with _Progress() as told:
-        lines += verify(Sources(solutions), table, courses, folders, max(1, options.jobs), told)
+        found, confusion = verify(Sources(solutions), table, variants, courses, folders, max(1, options.jobs), told)
+    lines += found
     print(table_text(lines, shutil.get_terminal_size((100, 24)).columns))
-    print(f"{len(table)} mistakes, {len(courses)} courses, {time.monotonic() - started:.0f} s")
+    print(f"\n{confusion.text()}\n")
+    seconds = time.monotonic() - started
+    print(f"{len(table)} mistakes, {len(variants)} right variants, {len(courses)} courses, {seconds:.0f} s")
     return 0 if all(line.held for line in lines) else 1
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from autograder.exercises import WEIGHTS
+from autograder.exercises import MAP, WEIGHTS
 from autograder.layout import laid_out
 from autograder.references import Argument
 
@@ -43,6 +43,11 @@ def strided(tensor: Tensor) -> Tensor:
 def counting(*shape: int) -> Tensor:
     """0, 1, 2, ...: a student sees at once what went where."""
     return torch.arange(float(torch.Size(shape).numel())).reshape(shape)
+
+
+def one_hot(batch: int, tokens: int, heads: int, size: int) -> Tensor:
+    """Values of which token t has a single 1, at place t of every head: mixing them shows the weights themselves."""
+    return torch.eye(tokens, size).repeat(1, heads).expand(batch, -1, -1).contiguous()
 
 
 def gappy(draw: Draw, *shape: int, size: float) -> Tensor:
@@ -232,6 +237,7 @@ def _self_attention(public: bool, draw: Draw) -> Cases:
             "checkpoint 2: one head, causal": case(2, 5, 12, 1, True),
             "checkpoint 3: three heads, causal": case(2, 5, 12, 3, True),
             "one token": case(2, 1, 12, 3, True),
+            MAP: case(1, 4, 10, 2, True) | {"V": one_hot(1, 4, 2, 5)},
         }
     strange = case(3, 7, 10, 2, True)
     strange |= {name: strided(value) for name, value in strange.items() if isinstance(value, Tensor)}
@@ -288,6 +294,7 @@ def _apply_rotary_emb(public: bool, draw: Draw) -> Cases:
         "float64": {"x": draw(2, 3, 5, 8, dtype=DOUBLE), "rope_cache": slower(8, 7)},
         "not contiguous": {"x": laid_out(draw(2, 3, 5, 10), (0, 2, 1, 3)), "rope_cache": slower(10, 5)},
         "far away": {"x": draw(1, 1, 512, 4), "rope_cache": slower(4, 512)},
+        "a cache in float64": {"x": draw(2, 2, 3, 6), "rope_cache": slower(6, 4).double()},
     }
 
 
@@ -307,11 +314,19 @@ def _causal_self_attention(public: bool, draw: Draw) -> Cases:
             inputs[name] = draw(*shape, scale=width**-0.5, dtype=dtype)
         return inputs | {"n_embd": width, "n_head": heads, "block_size": block, "rope": rope}
 
+    def readable(inputs: Inputs) -> Inputs:
+        """Tokens that only say where they stand, and values that are handed on as they are."""
+        nothing = {name: torch.zeros(12) for name in WEIGHTS if name.endswith("bias")}
+        sharp = {f"{name}.weight": draw(12, 12) for name in ("key", "query")}
+        same = {f"{name}.weight": torch.eye(12) for name in ("value", "proj")}
+        return inputs | nothing | sharp | same | {"x": one_hot(1, 5, 2, 6)}
+
     if public:
         return {
             "no rotation": case(2, 5, 12, 3, 7, rope=False),
             "with RoPE": case(2, 5, 12, 3, 7, rope=True),
             "one token": case(3, 1, 8, 2, 5, rope=True),
+            MAP: readable(case(1, 5, 12, 2, 8, rope=True)),
         }
     return {
         "two heads": case(3, 4, 10, 2, 6, rope=False),

@@ -8,19 +8,28 @@ from typing import NoReturn, TypeGuard
 import torch
 from torch import Tensor
 
-from autograder.compare import Tolerance, compare_values, difference, first_index, numbers, spoken
+from autograder.compare import Tolerance, compare_values, difference, first_index, numbers, spoken, worst_index
 from autograder.diagnose import Raised, explain
-from autograder.exercises import EXERCISES, Exercise
+from autograder.evidence import of_weights
+from autograder.exercises import EXERCISES, MAP, Exercise, attention_map
 from autograder.findings import CheckFailed, Finding, Kind
 from autograder.perform import Reply
+from autograder.pictures import Picture, maps
 from autograder.plain import Plain
 from autograder.references import Case, Reference, close
 from autograder.submission import Submission
 
 
-def fail(kind: Kind, headline: str, *evidence: str, cause: str = "", also: tuple[str, ...] = ()) -> NoReturn:
+def fail(
+    kind: Kind,
+    headline: str,
+    *evidence: str,
+    cause: str = "",
+    also: tuple[str, ...] = (),
+    picture: Picture | None = None,
+) -> NoReturn:
     """Fail the running check; `cause` is the slug of a known mistake that was recognised."""
-    raise CheckFailed(Finding(kind, headline, evidence, cause, also))
+    raise CheckFailed(Finding(kind, headline, evidence, cause, also, picture=picture))
 
 
 def matches_reference(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
@@ -39,16 +48,35 @@ def matches_reference(submission: Submission, reference: Reference, tolerance: T
             finding = failed.finding
             outputs.append((case, Raised(finding.evidence[0])))
         findings.append(finding)
-    wrong = [(case, finding) for case, finding in zip(reference.cases, findings, strict=True) if finding]
+    wrong = [
+        (case, output, finding)
+        for (case, output), finding in zip(outputs, findings, strict=True)
+        if finding is not None
+    ]
     if not wrong:
         return
-    case, finding = wrong[0]
     cause, also = explain(reference, outputs, [finding is None for finding in findings])
+    case, output, finding = next((one for one in wrong if one[0].name == MAP), wrong[0])
+    if case.name == MAP and isinstance(output, Tensor) and finding.kind in ("values", "non-finite"):
+        finding = _read_map(exercise, case, output, finding)
     evidence = (called_with(case), *finding.evidence)
     if len(wrong) < len(findings):
         right = ", ".join(case.name for case, found in zip(reference.cases, findings, strict=True) if not found)
         evidence = (*evidence, f"Right for: {right}.")
     raise CheckFailed(replace(finding, evidence=evidence, cause=cause, also=also))
+
+
+def _read_map(exercise: Exercise, case: Case, output: Tensor, finding: Finding) -> Finding:
+    """Tell the weights instead of what was mixed with them: this case shows them."""
+    mine, wanted = attention_map(case, output), attention_map(case, case.expected)
+    axes = ("query", "key")
+    words = of_weights(mine, causal=True)
+    evidence = (
+        difference(mine, wanted, worst_index(mine, wanted), axes),
+        *([words] if words else finding.evidence[1:]),
+    )
+    headline = f"{finding.headline.split(':')[0]}: right shape, wrong attention weights"
+    return replace(finding, headline=headline, evidence=evidence, picture=maps("attention map", mine, wanted, axes))
 
 
 def called_with(case: Case) -> str:

@@ -160,6 +160,14 @@ def _causal_self_attention(submission: Submission, case: Case) -> Reply:
 
 
 TOKENS = ("batch", "token", "feature")
+MAP = "attention map"  # the case in which token t of each head has the value one-hot(t), so that outputs are weights
+
+
+def attention_map(case: Case, output: Tensor) -> Tensor:
+    """The weights, (batch, heads, queries, keys), that the output of a MAP case shows."""
+    heads = case.number("n_heads" if "n_heads" in case.arguments else "n_head")
+    batch, tokens, _ = output.shape
+    return output.reshape(batch, tokens, heads, -1).transpose(1, 2)[..., :tokens]
 
 
 def _step(slug: str, *axes: str, judge: Judge | None = None, tolerance: str = "values") -> Exercise:

@@ -24,6 +24,7 @@ from autograder.files import remove_tree, write_atomically
 from autograder.gradescope import results
 from autograder.intake import Intake, Refused, take_in
 from autograder.isolation import Layers, processes
+from autograder.page import page
 from autograder.remote import Limits, RemoteChannel
 from autograder.results import Row, rows
 from autograder.submission import Submission
@@ -95,6 +96,7 @@ def _grade_all(
         content["execution_time"] = round(seconds, 3)
         path = out / names[index] / "results.json"
         write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True).encode())
+        write_atomically(path.with_name("report.html"), page(content, names[index]).encode())
         graded[index] = Graded(names[index], found, trouble, path)
         told(graded[index])
 

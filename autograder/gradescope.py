@@ -26,7 +26,8 @@ def results(
     course: Course, rows: Sequence[Row], layers: Layers, intake: Intake | None, trouble: str, hashes: dict[str, str]
 ) -> dict[str, Any]:
     """The whole results.json of one submission, but for its time."""
-    tests = [_test(course, row) for row in rows]
+    names = intake.files if intake else ()
+    tests = [_test(course, row, names) for row in rows]
     told = advice(rows)
     return {
         "score": sum(test["score"] for test in tests),
@@ -51,9 +52,9 @@ def results(
     }
 
 
-def _test(course: Course, row: Row) -> dict[str, Any]:
+def _test(course: Course, row: Row, names: Sequence[str]) -> dict[str, Any]:
     item = row.item
-    checks = [_check(row, outcome) for outcome in row.outcomes]
+    checks = [_check(row, outcome, names) for outcome in row.outcomes]
     return {
         "name": f"{item.slug} ({'given' if item.given else row.part})",
         "number": item.handout,
@@ -76,10 +77,10 @@ def _test(course: Course, row: Row) -> dict[str, Any]:
     }
 
 
-def _check(row: Row, outcome: Outcome) -> dict[str, Any]:
+def _check(row: Row, outcome: Outcome, names: Sequence[str]) -> dict[str, Any]:
     """One check as data, from which text, Markdown and pages are made: nothing that a student may not see."""
     finding = outcome.finding
-    said = message(outcome, row.item.handout, row.item.files)
+    said = message(outcome, row.item.handout, _handed_in(row.item.files, names))
     return {
         "name": outcome.name,
         "claim": outcome.claim,
@@ -89,6 +90,12 @@ def _check(row: Row, outcome: Outcome) -> dict[str, Any]:
         "message": asdict(said) if said else None,
         "picture": asdict(finding.picture) if finding and finding.picture and outcome.part == "public" else None,
     }
+
+
+def _handed_in(wanted: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Of the files that may hold an exercise, those that were handed in; if none was, all of them."""
+    there = tuple(file for file in wanted if any(f"/{name}".endswith(f"/{file}") for name in names))
+    return there or tuple(wanted)
 
 
 def _summary(rows: Sequence[Row], intake: Intake | None, trouble: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import os
 import sys
@@ -31,6 +32,7 @@ class Loader:
         wanted = self.files.get(name, ())
         failure: BaseException | None = None
         present: list[str] = []
+        defined: list[str] = []
         for candidate in wanted:
             path = self.locate(candidate)
             if path is None:
@@ -41,11 +43,23 @@ class Loader:
                 failure = failure or module
             elif hasattr(module, name):
                 return getattr(module, name)
+            else:
+                defined += [other for other in vars(module) if not other.startswith("_")]
         if failure is not None:
             raise Unloadable(f"{name} could not be loaded") from failure
         if present:
-            raise Unloadable(f"{' and '.join(present)} does not define {name}")
-        raise Unloadable(f"{' or '.join(wanted) or name} is not in the submission")
+            near = _nearest(name, defined)
+            hint = f"\nIt defines {near}: is that the one? Rename it." if near else ""
+            raise Unloadable(f"{' and '.join(present)} {_do(present)} not define {name}{hint}")
+        near = _nearest(Path(wanted[0]).name if wanted else name, self._names())
+        hint = f"\nThere is {near}: is that the one? Rename it." if near else ""
+        raise Unloadable(f"{' or '.join(wanted) or name} is not in the submission{hint}")
+
+    def _names(self) -> list[str]:
+        """The files of the submission, without their folders."""
+        return [
+            path.name for depth in range(DEPTH + 1) for path in self.root.glob("*/" * depth + "*") if path.is_file()
+        ]
 
     def locate(self, name: str) -> Path | None:
         """An expected file at its place, or else in the shallowest folder that has it."""
@@ -91,6 +105,16 @@ class Loader:
         finally:
             sys.dont_write_bytecode = written
         return module
+
+
+def _nearest(wanted: str, names: Sequence[str]) -> str:
+    """The name that looks most like the wanted one, if any does."""
+    found = difflib.get_close_matches(wanted.casefold(), [name.casefold() for name in names], 1, 0.82)
+    return next((name for name in names if found and name.casefold() == found[0]), "")
+
+
+def _do(present: Sequence[str]) -> str:
+    return "does" if len(present) == 1 else "do"
 
 
 def forget(root: Path) -> None:

@@ -107,7 +107,7 @@ def _pairs(
         alone = [_prints([case.expected for case in solved[key]])]
         alone += [_prints(outputs[key]) for outputs in single.values() if key in outputs]
         known = [prints for prints in alone if prints is not None]
-        found[key] = _unmistakable(pairs, known)
+        found[key] = _unmistakable(key[0], pairs, known)
     return found
 
 
@@ -116,12 +116,23 @@ def _prints(outputs: Sequence[Tensor | Raised]) -> Tensor | None:
     return torch.stack([fingerprint(tensor) for tensor in tensors]) if len(tensors) == len(outputs) else None
 
 
-def _unmistakable(pairs: Mapping[tuple[str, str], Tensor], others: Sequence[Tensor]) -> dict[tuple[str, str], Tensor]:
-    """The pairs whose outputs are neither those of another pair nor of one mistake alone."""
-    if not pairs:
-        return {}
-    everything = torch.stack([*pairs.values(), *others])
-    return {names: prints for names, prints in pairs.items() if int(alike(everything, prints).sum()) == 1}
+def _unmistakable(
+    exercise: str, pairs: Mapping[tuple[str, str], Tensor], others: Sequence[Tensor]
+) -> dict[tuple[str, str], Tensor]:
+    """The pairs whose outputs are neither those of one mistake alone nor of another pair of the same rank.
+
+    As with single mistakes, those of the exercise itself go before those of the steps that it is built from.
+    """
+    prints, alone = torch.stack(list(pairs.values())), torch.stack(list(others))
+    names = list(pairs)
+    own = [sum(slug.startswith(f"{exercise}.") for slug in pair) for pair in names]
+    kept = {}
+    for number, pair in enumerate(names):
+        twins = alike(prints, prints[number]).nonzero().flatten().tolist()
+        best = [twin for twin in twins if own[twin] == max(own[twin] for twin in twins)]
+        if best == [number] and not bool(alike(alone, prints[number]).any()):
+            kept[pair] = prints[number]
+    return kept
 
 
 def _solve(solution: Submission, slug: str, part: str, name: str, arguments: dict[str, references.Argument]) -> Case:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import inspect
 import io
 import linecache
 import os
@@ -48,14 +49,19 @@ class Reply:
     gradients: dict[str, Tensor | None] = field(default_factory=dict)
 
 
+Told = Literal["missing", "import", "not started", "exception", "arguments"]  # by the worker
+Seen = Literal["timeout", "memory", "disk", "crash", "malformed"]  # by whoever watches it
+
+
 @dataclass(frozen=True)
 class Trouble:
     """Student code did not return. `frames` are the student's own, innermost last."""
 
-    kind: Literal["missing", "import", "not started", "exception", "timeout", "memory", "disk", "crash", "malformed"]
+    kind: Told | Seen
     type_name: str
     text: str
     frames: tuple[tuple[str, int, str], ...] = ()  # file, line number, source line
+    column: int = 0  # in the last frame's line, from 1; for a syntax error
 
 
 class Performer:
@@ -78,6 +84,8 @@ class Performer:
             if cause is None:
                 return Trouble("missing", "", str(error))
             return self._trouble("import", cause)
+        except _WrongArguments as error:
+            return Trouble("arguments", "TypeError", str(error))
         # SystemExit and KeyboardInterrupt raised by a submission are its own failure, too.
         except BaseException as error:
             return self._trouble("exception", error)
@@ -93,14 +101,14 @@ class Performer:
                     leaves[str(index)] = argument.requires_grad_()
             if request.state is not None:
                 leaves |= {name: _member(self._object(request), name) for name in request.state}
-        result = function(*arguments, **options)
+        result = _called(function, arguments, options)
         gradients = _gradients(result, leaves, request.cotangent)
         return Reply(plain(result), tuple(plain(argument) for argument in arguments), gradients)
 
     def _create(self, request: Request) -> Reply:
         assert isinstance(request.target, str)
         arguments = [self._received(argument) for argument in request.arguments]
-        made = self.loader.find(request.target)(*arguments)
+        made = _called(self.loader.find(request.target), arguments, {})
         if request.state is not None:
             _load_weights(made, request.state)
         self.objects.append(made)
@@ -147,7 +155,10 @@ class Performer:
         frames = tuple(_own_frames(error, root))
         if isinstance(error, SyntaxError) and error.filename and _is_below(error.filename, root):
             name = Path(error.filename).relative_to(root).as_posix()
-            frames = (*frames, (name, error.lineno or 0, (error.text or "").strip()))
+            source = (error.text or "").rstrip()
+            frames = (*frames, (name, error.lineno or 0, source.lstrip()))
+            column = max(1, (error.offset or 1) - (len(source) - len(source.lstrip())))
+            return Trouble(kind, type(error).__name__, str(error.msg)[:2000], frames, column)
         deepest = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
         raised_by_student = bool(deepest) and _is_below(deepest[0], root)
         try:
@@ -157,6 +168,24 @@ class Performer:
         if isinstance(error, NotImplementedError) and raised_by_student:
             return Trouble("not started", "NotImplementedError", text[:2000], frames)
         return Trouble(kind, type(error).__name__, text[:2000], frames)
+
+
+class _WrongArguments(Exception):
+    """The call itself was refused, before any line of the function ran."""
+
+
+def _called(function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
+    try:
+        return function(*arguments, **options)
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # raised further inside
+            raise
+        name = getattr(function, "__name__", "it")
+        try:
+            mine = f"\nYours is {name}{inspect.signature(function)}."
+        except (TypeError, ValueError):
+            mine = ""
+        raise _WrongArguments(f"{error}{mine}") from error
 
 
 @contextlib.contextmanager

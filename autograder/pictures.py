@@ -36,13 +36,13 @@ class Maps:
 
 @dataclass(frozen=True)
 class Bars:
-    """How often each value was seen. `expected` holds the values that must occur; the others must not."""
+    """How often each value was seen; `needed` says which of them must occur."""
 
     caption: str
     x: str
     labels: tuple[str, ...]
     counts: tuple[int, ...]
-    expected: tuple[bool, ...]
+    needed: tuple[bool, ...]
     kind: str = "bars"
 
 

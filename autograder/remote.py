@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import protocol, wire
+from autograder import protocol, whereabouts, wire
 from autograder.course import Course
 from autograder.files import remove_tree
 from autograder.isolation import Confinement, Layers, kill_tree, python_folders
@@ -122,11 +122,19 @@ class Worker:
             raise Dead(Trouble("disk", "", "your code wrote too many files, or too much into them"))
 
     def _memory(self) -> int:
-        """Bytes that the worker holds for itself; with a pid namespace, it is the child of the pid we know."""
+        """Bytes that the worker holds for itself."""
+        return max(_own_memory(pid) for pid in (self.pid, *self._children()))
+
+    def _children(self) -> list[int]:
+        """With a pid namespace, the worker is the child of the pid we know."""
         with contextlib.suppress(OSError, ValueError):
-            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-            return max(_own_memory(pid) for pid in (self.pid, *map(int, children)))
-        return 0
+            return [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
+        return []
+
+    def place(self) -> str:
+        """Where its code is right now, as Python writes it down."""
+        workers = self._children() if self.order.confinement.layers.namespaces else [self.pid]
+        return whereabouts.ask(workers[0], Path(self.order.confinement.writable)) if workers else ""
 
     def _end_of(self, patience: float) -> None:
         """If the worker has ended by itself, say how."""
@@ -218,6 +226,7 @@ class RemoteChannel:
         self.given_up: dict[str, Trouble] = {}  # exercises that used up a limit: they would do it again
         self.deadline = 0.0
         self.seconds = 0
+        self.late: tuple[tuple[str, int, str], ...] = ()  # where the worker was when time ran out
 
     def begin(self, exercise: str, part: str) -> None:
         """Other checks begin, with time of their own.
@@ -228,6 +237,7 @@ class RemoteChannel:
             self.close()
             self.part = part
         self.exercise = exercise
+        self.late = ()
         self.seconds = self.course.items[exercise].deadline
         self.deadline = time.monotonic() + self.seconds
 
@@ -258,7 +268,7 @@ class RemoteChannel:
             self._ask(Request("load", name))
         except Dead as dead:
             told = self._told(dead.trouble)
-            trouble = Trouble(told.kind, "", f"while your file was loaded: {told.text}")
+            trouble = Trouble(told.kind, "", f"while your file was loaded: {told.text}", told.frames)
             if whole or told.kind != "timeout":  # or a file would be blamed for what an exercise did before
                 self.broken[files] = trouble
             return trouble
@@ -268,10 +278,14 @@ class RemoteChannel:
     def _ask(self, request: Request) -> Reply | Trouble:
         self._in_time()
         if self.worker is None:
+            before = time.monotonic()
             self.worker = self._start()
+            self.deadline += time.monotonic() - before  # the first waits for the zygote; that is not the student's time
         try:
             return self.worker.ask(request, self.deadline)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, Dead) and error.trouble.kind == "timeout":
+                self.late = self._frames(self.worker.place())
             self.close()
             raise
 
@@ -281,8 +295,11 @@ class RemoteChannel:
 
     def _told(self, trouble: Trouble) -> Trouble:
         if trouble.kind == "timeout":
-            text = f"did not finish within {self.seconds} s; is there a loop that never ends?"
-            trouble = Trouble("timeout", "", text)
+            text = f"did not finish within {self.seconds} s"
+            loop = self._loop(*self.late[-1][:2]) if self.late else 0
+            if loop:
+                text += f"\nIt was in the loop of line {loop}: does that end? Or does it take one number at a time?"
+            trouble = Trouble("timeout", "", text, self.late)
         if trouble.kind in ("timeout", "memory", "disk"):
             self.given_up[self.exercise] = trouble
         return trouble
@@ -293,11 +310,26 @@ class RemoteChannel:
             return reply
         frames = tuple(frame for frame in reply.frames if 0 < frame[1] <= self._lines(frame[0]))
         name = reply.type_name if reply.type_name.isidentifier() else "Exception"
-        return Trouble(reply.kind, name, reply.text, frames)
+        return Trouble(reply.kind, name, reply.text, frames, reply.column if frames else 0)
 
     def _lines(self, name: str) -> int:
         """How many lines a file of the submission has; 0 if there is none of that name."""
         return (self.root / name).read_bytes().count(b"\n") + 1 if name in self.names else 0
+
+    def _frames(self, told: str) -> tuple[tuple[str, int, str], ...]:
+        """What a worker wrote down of its whereabouts, as far as there are such places."""
+        found = []
+        for name, number in whereabouts.places(told, self.root)[-2:]:
+            lines = self._text(name)
+            if 0 < number <= len(lines):
+                found.append((name, number, lines[number - 1].strip()[:200]))
+        return tuple(found)
+
+    def _loop(self, name: str, number: int) -> int:
+        return whereabouts.loop_around(self._text(name), number)
+
+    def _text(self, name: str) -> list[str]:
+        return (self.root / name).read_text(errors="replace").splitlines() if name in self.names else []
 
     def _start(self) -> Worker:
         self.loaded.clear()

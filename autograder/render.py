@@ -93,7 +93,7 @@ def fenced(lines: Sequence[str]) -> str:
 def escaped(text: str) -> str:
     """Text in which Markdown and HTML find nothing to do."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$])", r"\\\1", text)
+    return re.sub(r"([\\`*_\[\]|~$])", r"\\\1", text)  # no link without its brackets
 
 
 RENDER: Mapping[str, Renderer] = {"text": Text(), "md": Markdown()}

@@ -19,6 +19,7 @@ from torch import Tensor
 from autograder.checks import fail
 from autograder.compare import type_name
 from autograder.findings import CheckFailed, Finding, Kind
+from autograder.pictures import Bars
 from autograder.plain import Plain
 from autograder.submission import Instance, Submission
 
@@ -69,19 +70,39 @@ def draw(submission: Submission, corpus: Corpus, indices: Sequence[int]) -> list
     """Draw one example per index; each must be well formed."""
     items = corpus.dataset(submission).items(list(indices))
     examples: list[Example] = []
+    seen: list[tuple[str, str]] = []  # every example that is a text, right or wrong, and its document
     wrong: list[Finding] = []
     texts = _all_texts(items.columns, corpus) if items.columns is not None else None
     for item, index in zip(texts or items.each(), indices, strict=True):
         try:
             text = item if isinstance(item, str) and texts else _as_text(item, corpus)
+            seen.append((text, corpus.documents[index]))
             examples.append(take_apart(text, corpus, corpus.documents[index]))
         except CheckFailed as failed:
             wrong.append(failed.finding)
     if wrong:
-        # One example alone may look like another mistake; what most of them look like counts.
-        usual, _ = Counter(finding.cause for finding in wrong).most_common(1)[0]
-        raise CheckFailed(next(finding for finding in wrong if finding.cause == usual))
+        raise CheckFailed(_one_for_all(wrong, seen))
     return examples
+
+
+def _one_for_all(wrong: Sequence[Finding], seen: Sequence[tuple[str, str]]) -> Finding:
+    """What to tell of many examples. One alone may look like another mistake: a cause must explain all of them."""
+    garbled = [finding for finding in wrong if finding.cause.split(".")[-1] not in COUNTED]
+    told = garbled or wrong  # how much was kept says nothing while other text than the document's is in examples
+    for cause, _ in Counter(finding.cause for finding in told).most_common():
+        if _explains(cause.split(".")[-1], told, seen):
+            return next(finding for finding in told if finding.cause == cause)
+    return replace(told[0], cause="")
+
+
+def _explains(slug: str, wrong: Sequence[Finding], seen: Sequence[tuple[str, str]]) -> bool:
+    if slug in (*COUNTED, "right_anchored", "random_window"):
+        pieces = [_pieces(text) for text, _ in seen]
+        if not all(any(piece[side : side + 1] != [""] for piece in pieces) for side in (0, 1)):
+            return False  # a part is never there: what is left says nothing of how much was kept, and from where
+    if slug in LOOKS:
+        return all(_looks(slug, text, document) for text, document in seen)
+    return slug in COUNTED or all(finding.cause.endswith(slug) for finding in wrong)
 
 
 def _all_texts(columns: tuple[Tensor, ...], corpus: Corpus) -> list[str] | None:
@@ -107,15 +128,16 @@ def take_apart(text: str, corpus: Corpus, document: str) -> Example:
     example = _split(text, document, corpus)
     kept = example.prefix + example.span + example.suffix
     if not document.startswith(kept):
-        _not_the_beginning(text, kept, example, document)
+        _not_the_beginning(text, document)
     if example.kept > corpus.limit:
         _fail(
             text,
             f"{example.kept} characters were kept, at most {corpus.limit} may be (7/8 of {corpus.block_size})",
             "kept_too_long",
         )
-    if example.kept < min(SHORTEST, len(document)):
-        _fail(text, f"only {example.kept} characters were kept, at least {SHORTEST} must be", "kept_too_short")
+    least = min(SHORTEST, len(document))
+    if example.kept < least:
+        _fail(text, f"only {example.kept} characters were kept, at least {least} must be", "kept_too_short")
     if len(document) >= SHORTEST and not example.span:
         _fail(text, "the span is empty", "empty_span")
     return example
@@ -136,6 +158,8 @@ def _as_text(item: Plain, corpus: Corpus) -> str:
     assert isinstance(x, Tensor) and isinstance(y, Tensor)
     if not torch.equal(x[1:], y[:-1]):
         cause = "span_corruption.not_shifted" if torch.equal(x, y) else ""
+        if torch.equal(x[:-1], y[1:]):
+            cause = "span_corruption.shifted_the_wrong_way"
         _wrong("property", "y must be x moved by one character", cause=cause)
     if not _in_vocabulary(x, corpus) or not _in_vocabulary(y, corpus):
         _wrong("values", f"an example holds a number outside the vocabulary (0 to {len(corpus.vocabulary) - 1})")
@@ -150,39 +174,90 @@ def _split(text: str, document: str, corpus: Corpus) -> Example:
         if full.startswith(PAD):
             cause = "span_corruption.pads_in_front"
         _wrong("property", "PADs may stand only at the end", _shown(full), cause=cause)
-    pieces = text.split(MASK)
-    if len(pieces) == 4 and not pieces[3]:  # a third MASK may close the span
-        pieces = pieces[:3]
+    pieces = _pieces(full)
     if len(pieces) != 3:
         count = len(pieces) - 1
         cause = ""
         if count == 1:
             cause = "span_corruption.one_mask"
+        elif count > 3 and text == full and text.endswith(2 * MASK):
+            cause = "span_corruption.masks_as_pads"
         _wrong("property", f"an example has two MASKs (or three), yours has {count}", _shown(full), cause=cause)
     return Example(*pieces)
 
 
-def _not_the_beginning(text: str, kept: str, example: Example, document: str) -> NoReturn:
+def _pieces(text: str) -> list[str]:
+    """What stands between the MASKs; a third MASK may close the span."""
+    pieces = text.rstrip(PAD).split(MASK)
+    return pieces[:3] if len(pieces) == 4 and not pieces[3] else pieces
+
+
+def _not_the_beginning(text: str, document: str) -> NoReturn:
     what = "prefix + span + suffix is not the beginning of the document"
-    if document.startswith(example.prefix + example.suffix + example.span):
-        _fail(text, what, "wrong_order")
-    if document.startswith(example.suffix + example.prefix + example.span):
-        _fail(text, what, "span_first")
-    if example.span and document.startswith(example.prefix + example.suffix):
-        _fail(text, what, "span_left_in_place")
-    if document.endswith(kept):
-        _fail(text, what, "right_anchored")
-    if kept in document:
-        _fail(text, what, "random_window")
-    _fail(text, what)
+    _fail(text, what, next((cause for cause in LOOKS[3:] if _looks(cause, text, document)), ""))
+
+
+# Mistakes that show in every example that they make. How much was kept is counted only in examples that have none.
+LOOKS = (
+    *("pads_in_front", "one_mask", "masks_as_pads"),
+    *("span_forgotten", "wrong_order", "span_first", "order_of_prefix_and_suffix", "span_left_in_place"),
+    *("masks_around_the_hole", "right_anchored", "random_window"),
+)
+COUNTED = ("kept_too_long", "kept_too_short", "empty_span")
+
+
+def _looks(cause: str, text: str, document: str) -> bool:
+    """Could this mistake have made the example?"""
+    pieces = _pieces(text)
+    match cause, pieces:
+        case "pads_in_front", _:
+            return PAD not in text.lstrip(PAD)
+        case "masks_as_pads", _:
+            return PAD not in text and text.rstrip(MASK).count(MASK) == 2
+        case "one_mask", [prefix, rest]:
+            return _turned(prefix, rest, document)
+        case "span_forgotten", [prefix, suffix, ""]:
+            return document.startswith(prefix) and suffix in document[len(prefix) :]
+        case "wrong_order", [prefix, suffix, span]:
+            return document.startswith(prefix + suffix + span)
+        case "span_first", [prefix, suffix, span]:
+            return document.startswith(suffix + prefix + span)
+        case "order_of_prefix_and_suffix", [prefix, suffix, span]:
+            return document.startswith(suffix + span + prefix)
+        case "span_left_in_place", [prefix, suffix, span]:
+            return span != "" and suffix.startswith(span) and document.startswith(prefix + suffix)
+        case "masks_around_the_hole", [prefix, "", rest]:
+            return _turned(prefix, rest, document)
+        case "right_anchored", [prefix, suffix, span]:
+            return document.endswith(prefix + span + suffix)
+        case "random_window", [prefix, suffix, span]:
+            return prefix + span + suffix in document
+    return False
+
+
+def _turned(prefix: str, rest: str, document: str) -> bool:
+    """Is the rest a suffix with its span behind it?"""
+    return any(document.startswith(prefix + rest[cut:] + rest[:cut]) for cut in range(len(rest) + 1))
 
 
 def _fail(text: str, what: str, cause: str = "") -> NoReturn:
     _wrong("property", what, _shown(text), cause=cause and f"span_corruption.{cause}")
 
 
-def _wrong(kind: Kind, what: str, *evidence: str, cause: str = "") -> NoReturn:
-    fail(kind, f"span_corruption: {what}", *evidence, cause=cause)
+def _wrong(kind: Kind, what: str, *evidence: str, cause: str = "", picture: Bars | None = None) -> NoReturn:
+    fail(kind, f"span_corruption: {what}", *evidence, cause=cause, picture=picture)
+
+
+def histogram(caption: str, x: str, values: Sequence[int], possible: range, *, all_needed: bool) -> Bars:
+    """How often each possible value occurs; `all_needed` says that each of them must."""
+    counts = Counter(values)
+    return Bars(
+        caption,
+        x,
+        tuple(str(value) for value in possible),
+        tuple(counts[value] for value in possible),
+        tuple(all_needed for _ in possible),
+    )
 
 
 def _shown(text: str) -> str:
@@ -211,6 +286,13 @@ def every_length_is_possible(examples: Sequence[Example], corpus: Corpus) -> Non
         f"every kept length from {SHORTEST} to {corpus.limit} must be possible",
         f"Never seen in {len(examples)} examples: {shown}.",
         cause=cause,
+        picture=histogram(
+            f"how often each length was kept, in {len(examples)} examples",
+            "characters kept",
+            [example.kept for example in examples],
+            lengths,
+            all_needed=True,
+        ),
     )
 
 
@@ -255,6 +337,13 @@ def span_is_a_quarter(sample: Callable[[int], Sequence[Example]], few: int, many
         "the span must take a quarter of the kept text on average",
         f"Over {len(shares)} examples it takes {mean:.3f} of it.",
         cause=cause,
+        picture=histogram(
+            f"the span's share of the kept text, in {len(shares)} examples; 25 on average is asked for",
+            "per cent, in steps of 5",
+            [5 * int(20 * share) for share in shares],
+            range(0, 105, 5),
+            all_needed=False,
+        ),
     )
 
 
@@ -290,7 +379,15 @@ def span_varies(examples: Sequence[Example]) -> None:
         if not any(lengths):
             _wrong("property", f"there is never any text {name} the span", cause=f"span_corruption.nothing_{name}")
     if not _varies(((example.kept,), len(example.span)) for example in long):
-        _wrong("property", "the length of the span never varies", cause="span_corruption.fixed_span_length")
+        picture = histogram(
+            f"length of the span, in {len(long)} examples",
+            "characters in the span",
+            [len(example.span) for example in long],
+            range(1, 1 + max(len(example.span) for example in long)),
+            all_needed=False,
+        )
+        cause = "span_corruption.fixed_span_length"
+        _wrong("property", "the length of the span never varies", cause=cause, picture=picture)
     if not _varies(((example.kept, len(example.span)), len(example.prefix)) for example in long):
         _wrong("property", "the place of the span never varies", cause="span_corruption.fixed_place")
 
@@ -329,7 +426,18 @@ def short_documents_survive(submission: Submission, corpus: Corpus, indices: Seq
             draw(submission, corpus, [index] * 20)
         except CheckFailed as failed:
             if failed.finding.kind != "exception":
-                raise
+                # So short a text looks like many mistakes at once; the other checks name the one that it is.
+                raise CheckFailed(replace(failed.finding, cause="")) from None
+            if _crashes(submission, corpus, max(corpus.documents, key=len)):
+                raise  # not because the document is short
             what = f"span_corruption: your code crashes on a document of {len(corpus.documents[index])} characters"
             cause = "span_corruption.crashes_on_short_documents"
             raise CheckFailed(replace(failed.finding, headline=what, cause=cause)) from None
+
+
+def _crashes(submission: Submission, corpus: Corpus, document: str) -> bool:
+    try:
+        draw(submission, corpus, [corpus.documents.index(document)] * 20)
+    except CheckFailed as failed:
+        return failed.finding.kind == "exception"
+    return False

@@ -22,6 +22,8 @@ from autograder.mistakes import Mistake
 from autograder.mutants import Sources, lay_out
 from autograder.results import lost, rows, score
 
+PARTS = ("public", "hidden")
+
 
 @dataclass(frozen=True)
 class Line:
@@ -32,6 +34,45 @@ class Line:
     found: str
     held: bool
     notes: tuple[str, ...] = ()
+
+
+class Confusion:
+    """Which name each mistake was given in its own exercise, by public and by hidden checks."""
+
+    def __init__(self, table: Sequence[Mistake]) -> None:
+        self.table = table
+        self.names: dict[tuple[str, str], set[str]] = {}  # (mistake, part) -> the names it was given
+
+    def saw(self, mistake: Mistake, outcomes: Sequence[Outcome]) -> None:
+        for outcome in outcomes:
+            if outcome.finding and outcome.finding.cause and outcome.exercise == mistake.exercise:
+                self.names.setdefault((mistake.slug, outcome.part), set()).add(outcome.finding.cause)
+
+    def wrong(self) -> list[str]:
+        """Every mistake that was called by another's name, or by none."""
+        found = []
+        for mistake in self.table:
+            given = {name for part in PARTS for name in self.names.get((mistake.slug, part), ())}
+            if given != {mistake.slug}:
+                found.append(f"{mistake.slug} was named {_names(given)}")
+        return found
+
+    def line(self) -> Line:
+        wrong = self.wrong()
+        return Line("confusion table is clean", "no confusion", f"{len(wrong)} confused", not wrong, tuple(wrong))
+
+    def text(self) -> str:
+        """One line per exercise: how many of its mistakes were named right, by which part, and how many were not."""
+        lines = [
+            f"{'exercise':24} {'mistakes':>8} {'named by public':>16} {'by hidden':>10} {'as another':>11} {'not':>4}"
+        ]
+        for exercise in dict.fromkeys(mistake.exercise for mistake in self.table):
+            mine = [mistake.slug for mistake in self.table if mistake.exercise == exercise]
+            right = [sum(slug in self.names.get((slug, part), ()) for slug in mine) for part in PARTS]
+            other = sum(any(self.names.get((slug, part), {slug}) != {slug} for part in PARTS) for slug in mine)
+            none = sum(not any(self.names.get((slug, part)) for part in PARTS) for slug in mine)
+            lines.append(f"{exercise:24} {len(mine):8} {right[0]:16} {right[1]:10} {other:11} {none:4}")
+        return "\n".join(lines)
 
 
 @dataclass
@@ -49,14 +90,16 @@ class Candidate:
 def verify(
     sources: Sources,
     table: Sequence[Mistake],
+    variants: Sequence[Mistake],
     courses: Sequence[Course],
     folders: Sequence[Path],
     jobs: int,
     told: Callable[[str], None],
-) -> list[Line]:
-    """Examine all candidates; returns the table."""
+) -> tuple[list[Line], Confusion]:
+    """Examine all candidates; returns the table, and which mistakes were taken for which."""
     default = next(course for course in courses if course.name == "default")
     lines: list[Line] = []
+    confusion = Confusion(table)
 
     def run(examiner: Examiner) -> None:
         for course in courses:
@@ -65,11 +108,12 @@ def verify(
         candidates = [_solution(sources, course) for course in courses]
         candidates += [_stubs(sources, course) for course in courses]
         candidates += [_lazy(sources, default, kind) for kind in lazy.ANSWERS]
-        candidates += [_mutant(sources, default, mistake, solved) for mistake in table]
+        candidates += [_variant(sources, default, variant, solved) for variant in variants]
+        candidates += [_mutant(sources, default, mistake, solved, confusion) for mistake in table]
         lines.extend(_examined(examiner, candidates, jobs, told))
 
     collect(folders, run)
-    return lines
+    return [*lines, confusion.line()], confusion
 
 
 def _examined(
@@ -144,11 +188,29 @@ def _lazy(sources: Sources, course: Course, kind: str) -> Candidate:
     return Candidate(f"lazy: {kind}", course, lazy.submission(sources.texts, kind), judge)
 
 
-def _mutant(sources: Sources, course: Course, mistake: Mistake, solved: list[Outcome]) -> Candidate:
+def _variant(sources: Sources, course: Course, variant: Mistake, solved: list[Outcome]) -> Candidate:
+    """Right but unusual: full marks, and no word of blame."""
+    texts = sources.mutant(variant)
+    touched = _touched(course, sources.texts, texts)
+
+    def judge(outcomes: list[Outcome]) -> Line:
+        losing = lost(course, outcomes)
+        bad = [outcome for outcome in outcomes if outcome.verdict != "passed"]
+        found = f"loses {_names(losing)}" if losing else "full marks"
+        return Line(f"right: {variant.slug}", "full marks", found, not losing and not bad, _why(bad))
+
+    carried = [outcome for outcome in solved if outcome.exercise not in touched]
+    return Candidate(f"right: {variant.slug}", course, texts, judge, touched, carried)
+
+
+def _mutant(
+    sources: Sources, course: Course, mistake: Mistake, solved: list[Outcome], confusion: Confusion
+) -> Candidate:
     texts = sources.mutant(mistake)
     touched = _touched(course, sources.texts, texts)
 
     def judge(outcomes: list[Outcome]) -> Line:
+        confusion.saw(mistake, outcomes)
         losing = lost(course, outcomes)
         broken = [outcome for outcome in outcomes if outcome.verdict == "could not check"]
         own = {o.finding.cause for o in outcomes if o.finding and o.exercise == mistake.exercise} - {""}

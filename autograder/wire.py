@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from torch import Tensor
 
 from autograder import protocol
-from autograder.perform import Reply, Request, Trouble
+from autograder.perform import Reply, Request, Told, Trouble
 from autograder.plain import Plain
 from autograder.protocol import Malformed
 
@@ -48,6 +48,7 @@ def pack_reply(reply: Reply | Trouble, number: int) -> bytes:
             "type": reply.type_name,
             "text": reply.text,
             "frames": [tuple(frame) for frame in reply.frames[-20:]],
+            "column": reply.column,
         }
         return protocol.encode(told)
     return protocol.encode(
@@ -61,7 +62,7 @@ def pack_reply(reply: Reply | Trouble, number: int) -> bytes:
 
 
 # What a worker may say went wrong; the grader finds the rest out by itself.
-_TOLD = ("missing", "import", "not started", "exception")
+_TOLD = get_args(Told)
 
 
 def unpack_reply(value: Plain, number: int) -> Reply | Trouble:
@@ -78,11 +79,11 @@ def unpack_reply(value: Plain, number: int) -> Reply | Trouble:
                 raise Malformed("not a reply")
             found[name] = gradient
         return Reply(value["value"], arguments, found)
-    if value.keys() == {"number", "trouble", "type", "text", "frames"}:
-        kind, type_name, text, frames = (value[key] for key in ("trouble", "type", "text", "frames"))
-        if kind in _TOLD and isinstance(type_name, str) and isinstance(text, str) and isinstance(frames, list):
-            places = tuple(_frame(frame) for frame in frames)
-            return Trouble(kind, type_name[:100], text[:2000], places)  # type: ignore[arg-type]
+    if value.keys() == {"number", "trouble", "type", "text", "frames", "column"}:
+        match [value[key] for key in ("trouble", "type", "text", "frames", "column")]:
+            case [str() as kind, str() as type_name, str() as text, list() as frames, int() as column] if kind in _TOLD:
+                places = tuple(_frame(frame) for frame in frames)
+                return Trouble(kind, type_name[:100], text[:2000], places, column)  # type: ignore[arg-type]
     raise Malformed("not a reply")
 
 

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 
-from autograder import wire
+from autograder import whereabouts, wire
 from autograder.isolation import Confinement, Layers, confine
 from autograder.loading import Loader
 from autograder.perform import Performer, Trouble
@@ -201,6 +201,7 @@ def _bury(workers: dict[socket.socket, int], selector: selectors.BaseSelector) -
 def _work(order: Order, channel: int) -> NoReturn:
     """A worker's whole life: confine itself, then carry out requests until the grader hangs up."""
     confine(order.confinement)
+    whereabouts.prepare(Path(order.confinement.writable))
     # Not that anything relied on it, but the same submission should fail with the same words.
     random.seed(0)
     np.random.seed(0)

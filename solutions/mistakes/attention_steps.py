@@ -3,6 +3,7 @@
 import math
 
 import torch
+from attention import make_causal_mask
 
 from autograder.mistakes import mistake
 
@@ -45,6 +46,24 @@ def always_float32(Q, K):
     return Q.float() @ K.float().transpose(-2, -1)
 
 
+@mistake("pairwise_similarities", also_breaks=("self_attention", "causal_self_attention"))
+def element_by_element(Q, K):
+    """You multiply query i with key i only; every query meets every key (a matrix product)."""
+    return (Q * K).sum(-1, keepdim=True).expand(*Q.shape[:-1], K.size(-2))
+
+
+@mistake("pairwise_similarities", also_breaks=("self_attention", "causal_self_attention"))
+def distances(Q, K):
+    """You compute distances; similarity is the dot product, which is large when vectors agree."""
+    return torch.cdist(Q, K)
+
+
+@mistake("pairwise_similarities", also_breaks=("self_attention", "causal_self_attention"))
+def first_sentence_only(Q, K):
+    """You use the first entry of the batch for all of them."""
+    return (Q[:1] @ K[:1].transpose(-2, -1)).expand(Q.size(0), *([-1] * (Q.dim() - 1)))
+
+
 # ── attn_scaled ────────────────────────────────────────────────────────────────────────
 
 
@@ -84,6 +103,24 @@ def number_of_tokens(A, n_embd, n_heads):
     return A / math.sqrt(A.size(-1))
 
 
+@mistake("attn_scaled", also_breaks=("self_attention", "causal_self_attention"))
+def adds_the_root(A, n_embd, n_heads):
+    """You subtract the square root; divide by it."""
+    return A - math.sqrt(n_embd / n_heads)
+
+
+@mistake("attn_scaled", also_breaks=("self_attention", "causal_self_attention"))
+def head_size_hard_coded(A, n_embd, n_heads):
+    """You divide by √64, whatever n_embd and n_heads say."""
+    return A / 8.0
+
+
+@mistake("attn_scaled", also_breaks=("self_attention", "causal_self_attention"))
+def scaled_in_float32(A, n_embd, n_heads):
+    """Your result is always float32; keep the dtype of A."""
+    return A.float() / math.sqrt(n_embd / n_heads)
+
+
 # ── attn_softmax ───────────────────────────────────────────────────────────────────────
 
 
@@ -118,6 +155,30 @@ def overflows(A):
     return weights / weights.sum(-1, keepdim=True)
 
 
+@mistake("attn_softmax", also_breaks=("self_attention", "causal_self_attention"))
+def over_the_batch(A):
+    """Your softmax runs over the first axis, so sentences compete with each other."""
+    return torch.softmax(A, dim=0)
+
+
+@mistake("attn_softmax", also_breaks=("self_attention", "causal_self_attention"))
+def no_exponential(A):
+    """You divide scores by their sum; take their exponentials first."""
+    return A / A.sum(-1, keepdim=True)
+
+
+@mistake("attn_softmax", also_breaks=("self_attention", "causal_self_attention"))
+def sigmoid(A):
+    """You use a sigmoid: each weight lies between 0 and 1, but a row does not sum to 1."""
+    return torch.sigmoid(A)
+
+
+@mistake("attn_softmax", also_breaks=("self_attention", "causal_self_attention"))
+def softmax_in_float32(A):
+    """Your result is always float32; keep the dtype of A."""
+    return torch.softmax(A.float(), dim=-1)
+
+
 # ── compute_outputs ────────────────────────────────────────────────────────────────────
 
 
@@ -144,6 +205,18 @@ def softmax_again(A, V):
 def averages(A, V):
     """You divide by the number of tokens; the weights sum to 1 already."""
     return A @ V / V.size(-2)
+
+
+@mistake("compute_outputs", also_breaks=("self_attention", "causal_self_attention"))
+def computed_in_float32(A, V):
+    """Your result is always float32; keep the dtype of the inputs."""
+    return A.float() @ V.float()
+
+
+@mistake("compute_outputs", also_breaks=("self_attention", "causal_self_attention"))
+def sums_values_unweighted(A, V):
+    """You average the values evenly; A says how much of each."""
+    return V.mean(-2, keepdim=True).expand(*A.shape[:-1], V.size(-1))
 
 
 # ── make_causal_mask ───────────────────────────────────────────────────────────────────
@@ -191,6 +264,40 @@ def only_itself(n_tok):
     return torch.eye(n_tok, dtype=torch.bool)
 
 
+@mistake("make_causal_mask", also_breaks=("self_attention", "causal_self_attention"))
+def flipped(n_tok):
+    """Your triangle is mirrored: row i belongs to query i, column j to key j."""
+    return torch.ones(n_tok, n_tok, dtype=torch.bool).tril().flip(-1)
+
+
+@mistake("make_causal_mask", also_breaks=("self_attention", "causal_self_attention"))
+def forgets_the_first_token(n_tok):
+    """Nobody may attend to token 0 in your mask, but it lies in everyone's past."""
+    mask = torch.ones(n_tok, n_tok, dtype=torch.bool).tril()
+    mask[1:, 0] = False
+    return mask
+
+
+@mistake("make_causal_mask", also_breaks=("self_attention", "causal_self_attention"))
+def one_row_only(n_tok):
+    """Your mask is the same for every query; it must grow from row to row."""
+    return (torch.arange(n_tok) == 0).expand(n_tok, n_tok)
+
+
+@mistake("make_causal_mask", also_breaks=("self_attention", "causal_self_attention"))
+def size_hard_coded(n_tok):
+    """Your mask always has the same size; it must be n_tok by n_tok."""
+    return torch.ones(128, 128, dtype=torch.bool).tril()
+
+
+@mistake("make_causal_mask", also_breaks=("self_attention", "causal_self_attention"))
+def kept_from_the_first_call(n_tok):
+    """Your mask is kept from an earlier call with another n_tok; make it anew."""
+    if not hasattr(make_causal_mask, "kept"):
+        make_causal_mask.kept = torch.ones(n_tok, n_tok, dtype=torch.bool).tril()
+    return make_causal_mask.kept
+
+
 # ── apply_causal_mask ──────────────────────────────────────────────────────────────────
 
 
@@ -230,6 +337,18 @@ def does_nothing(mask, A):
     return A
 
 
+@mistake("apply_causal_mask", also_breaks=("self_attention", "causal_self_attention"))
+def adds_the_mask(mask, A):
+    """You add the mask of 0s and 1s to the scores; that forbids nothing."""
+    return A + mask.to(A.dtype)
+
+
+@mistake("apply_causal_mask", also_breaks=("self_attention", "causal_self_attention"))
+def masks_the_whole_row(mask, A):
+    """You close whole rows or columns; close only the places where the mask is 0."""
+    return A.masked_fill((mask == 0).any(-1, keepdim=True), -math.inf)
+
+
 # ── split_heads ────────────────────────────────────────────────────────────────────────
 
 
@@ -263,6 +382,25 @@ def head_size_for_heads(x, n_heads):
     return x.unflatten(-1, (-1, n_heads)).transpose(1, 2)
 
 
+@mistake("split_heads", also_breaks=("self_attention", "causal_self_attention"))
+def heads_in_front(x, n_heads):
+    """Your heads come before the batch: the order is batch, heads, tokens, head size."""
+    return x.unflatten(-1, (n_heads, -1)).permute(2, 0, 1, 3)
+
+
+@mistake("split_heads", also_breaks=("self_attention", "causal_self_attention"))
+def copies_for_every_head(x, n_heads):
+    """Every head gets the whole token; each must get its own slice of it."""
+    return x.unsqueeze(1).expand(-1, n_heads, -1, -1)
+
+
+@mistake("split_heads", also_breaks=("self_attention", "causal_self_attention"))
+def splits_the_tokens(x, n_heads):
+    """You share out the tokens among the heads; share out the features."""
+    parts = x[:, : x.size(1) // n_heads * n_heads].unflatten(1, (n_heads, -1))
+    return parts
+
+
 # ── merge_heads ────────────────────────────────────────────────────────────────────────
 
 
@@ -288,3 +426,21 @@ def view_after_transpose(y):
 def mean_of_heads(y):
     """You average the heads; put them side by side."""
     return y.mean(1)
+
+
+@mistake("merge_heads", also_breaks=("self_attention", "causal_self_attention"))
+def heads_side_by_side_along_tokens(y):
+    """Your heads stand behind one another along the tokens; put them side by side along the features."""
+    return y.flatten(1, 2)
+
+
+@mistake("merge_heads", also_breaks=("self_attention", "causal_self_attention"))
+def first_head_only(y):
+    """Only the first head is left; keep all of them."""
+    return y[:, 0].repeat(1, 1, y.size(1))
+
+
+@mistake("merge_heads", also_breaks=("self_attention", "causal_self_attention"))
+def heads_reversed(y):
+    """The heads are merged in reverse order."""
+    return y.flip(1).transpose(1, 2).flatten(-2)

@@ -7,67 +7,76 @@ from autograder.mistakes import mistake
 # ── precompute_rotary_emb ──────────────────────────────────────────────────────────────
 
 
-@mistake("precompute_rotary_emb", also_breaks=("causal_self_attention",))
-def sin_before_cos(dim, max_positions):
+@mistake("precompute_rotary_emb", replaces="return", also_breaks=("causal_self_attention",))
+def sin_before_cos(angles):
     """The last axis holds [sin, cos]; the order is [cos, sin]."""
-    theta = 10000.0 ** (-2 * torch.arange(dim // 2) / dim)
-    angles = torch.arange(max_positions)[:, None] * theta
     return torch.stack((angles.sin(), angles.cos()), dim=-1)
 
 
-@mistake("precompute_rotary_emb", also_breaks=("causal_self_attention",))
-def exponent_without_2(dim, max_positions):
+@mistake("precompute_rotary_emb", replaces="return", also_breaks=("causal_self_attention",))
+def cos_sin_before_pairs(angles):
+    """Your axes are (positions, cos/sin, pairs); cos and sin come last."""
+    return torch.stack((angles.cos(), angles.sin()), dim=1)
+
+
+@mistake("precompute_rotary_emb", replaces="return", also_breaks=("causal_self_attention",))
+def cos_sin_in_front(angles):
+    """Your axes are (cos/sin, positions, pairs); cos and sin come last."""
+    return torch.stack((angles.cos(), angles.sin()))
+
+
+@mistake("precompute_rotary_emb", replaces="return", also_breaks=("causal_self_attention",))
+def angles_only(angles):
+    """You return the angles themselves; cos and sin of them are asked for."""
+    return torch.stack((angles, angles), dim=-1)
+
+
+@mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
+def exponent_without_2(dim):
     """Your exponent lacks its factor 2: θ_i = 10000^(-2(i-1)/dim)."""
     theta = 10000.0 ** (-torch.arange(dim // 2) / dim)
-    angles = torch.arange(max_positions)[:, None] * theta
-    return torch.stack((angles.cos(), angles.sin()), dim=-1)
 
 
-@mistake("precompute_rotary_emb", also_breaks=("causal_self_attention",))
-def positive_exponent(dim, max_positions):
+@mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
+def positive_exponent(dim):
     """Your exponent is positive: θ must shrink from pair to pair."""
     theta = 10000.0 ** (2 * torch.arange(dim // 2) / dim)
-    angles = torch.arange(max_positions)[:, None] * theta
-    return torch.stack((angles.cos(), angles.sin()), dim=-1)
 
 
-@mistake("precompute_rotary_emb", also_breaks=("causal_self_attention",))
-def theta_starts_at_1(dim, max_positions):
+@mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
+def theta_starts_at_1(dim):
     """Your first θ is not 1: the exponent is -2(i-1)/dim, which starts at 0."""
     theta = 10000.0 ** (-2 * torch.arange(1, dim // 2 + 1) / dim)
-    angles = torch.arange(max_positions)[:, None] * theta
-    return torch.stack((angles.cos(), angles.sin()), dim=-1)
 
 
-@mistake("precompute_rotary_emb")
-def positions_start_at_1(dim, max_positions):
-    """Your positions start at 1; position 0 comes first and does not rotate."""
-    theta = 10000.0 ** (-2 * torch.arange(dim // 2) / dim)
-    angles = torch.arange(1, max_positions + 1)[:, None] * theta
-    return torch.stack((angles.cos(), angles.sin()), dim=-1)
-
-
-@mistake("precompute_rotary_emb", also_breaks=("causal_self_attention",))
-def one_theta_for_all(dim, max_positions):
+@mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
+def one_theta_for_all(dim):
     """Every pair turns by the same angle; pair i has its own θ_i."""
-    angles = torch.arange(max_positions)[:, None] * torch.ones(dim // 2)
-    return torch.stack((angles.cos(), angles.sin()), dim=-1)
+    theta = torch.ones(dim // 2)
 
 
-@mistake("precompute_rotary_emb", also_breaks=("causal_self_attention",))
-def wrong_base(dim, max_positions):
-    """Your θ come from another base than 10000."""
+@mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
+def wrong_base(dim):
+    """Your θ come from the base 1000; it is 10000."""
     theta = 1000.0 ** (-2 * torch.arange(dim // 2) / dim)
-    angles = torch.arange(max_positions)[:, None] * theta
-    return torch.stack((angles.cos(), angles.sin()), dim=-1)
 
 
-@mistake("precompute_rotary_emb", also_breaks=("causal_self_attention",))
-def cos_sin_before_pairs(dim, max_positions):
-    """Your axes are (positions, cos/sin, pairs); cos and sin come last."""
-    theta = 10000.0 ** (-2 * torch.arange(dim // 2) / dim)
-    angles = torch.arange(max_positions)[:, None] * theta
-    return torch.stack((angles.cos(), angles.sin()), dim=1)
+@mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
+def steps_of_two_twice(dim):
+    """Your exponent counts by twos twice: with arange(0, dim, 2), the factor 2 is already there."""
+    theta = 10000.0 ** (-2 * torch.arange(0, dim, 2) / dim)
+
+
+@mistake("precompute_rotary_emb", replaces="angles =")
+def positions_start_at_1(max_positions, theta):
+    """Your positions start at 1; position 0 comes first and does not rotate."""
+    angles = torch.arange(1, max_positions + 1)[:, None] * theta
+
+
+@mistake("precompute_rotary_emb", replaces="angles =", also_breaks=("causal_self_attention",))
+def divides_by_theta(max_positions, theta):
+    """You divide the position by θ; multiply."""
+    angles = torch.arange(max_positions)[:, None] / theta
 
 
 # ── apply_rotary_emb ───────────────────────────────────────────────────────────────────
@@ -81,12 +90,10 @@ def pairs_halves(x, rope_cache):
     return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
 
 
-@mistake("apply_rotary_emb", also_breaks=("causal_self_attention",))
-def turns_backwards(x, rope_cache):
+@mistake("apply_rotary_emb", replaces="rotated =", also_breaks=("causal_self_attention",))
+def turns_backwards(a, b, cos, sin):
     """You turn the wrong way: (a, b) becomes (a cos - b sin, a sin + b cos)."""
-    cos, sin = rope_cache[: x.size(-2)].to(x.dtype).unbind(-1)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack((a * cos + b * sin, b * cos - a * sin), dim=-1).flatten(-2)
+    rotated = torch.stack((a * cos + b * sin, b * cos - a * sin), dim=-1)
 
 
 @mistake("apply_rotary_emb")
@@ -154,4 +161,34 @@ def float32_only(x, rope_cache):
     """Your result is always float32; return x's own dtype."""
     cos, sin = rope_cache[: x.size(-2)].float().unbind(-1)
     a, b = x.float()[..., 0::2], x.float()[..., 1::2]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+@mistake("apply_rotary_emb", also_breaks=("causal_self_attention",))
+def positions_along_heads(x, rope_cache):
+    """Your angles follow the heads, not the tokens: the position is the axis before the last."""
+    cos, sin = rope_cache[: x.size(1)].to(x.dtype).unbind(-1)
+    if x.dim() == 4:
+        cos, sin = cos[:, None], sin[:, None]
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+@mistake("apply_rotary_emb", replaces="rotated =")
+def swaps_the_pair(a, b, cos, sin):
+    """The two numbers of each pair come out in the wrong order."""
+    rotated = torch.stack((a * sin + b * cos, a * cos - b * sin), dim=-1)
+
+
+@mistake("apply_rotary_emb", replaces="rotated =", also_breaks=("causal_self_attention",))
+def both_with_plus(a, b, cos, sin):
+    """Both lines have a plus: the first number is a cos - b sin."""
+    rotated = torch.stack((a * cos + b * sin, a * sin + b * cos), dim=-1)
+
+
+@mistake("apply_rotary_emb", also_breaks=("causal_self_attention",))
+def always_the_first_angle(x, rope_cache):
+    """Every pair turns by the angle of the first pair; pair i has its own."""
+    cos, sin = rope_cache[: x.size(-2), :1].to(x.dtype).unbind(-1)
+    a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)

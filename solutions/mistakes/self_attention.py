@@ -10,6 +10,7 @@ from attention import (
     make_causal_mask,
     merge_heads,
     pairwise_similarities,
+    precompute_rotary_emb,
     split_heads_qkv,
 )
 
@@ -106,6 +107,40 @@ def adds_the_input(Q, A, v):
     return Q + merge_heads(compute_outputs(attn_softmax(A), v))
 
 
+@mistake("self_attention", replaces="A = attn_scaled")
+def scales_twice(q, k, n_embd, n_heads):
+    """Your output equals attention that is scaled twice."""
+    A = attn_scaled(attn_scaled(pairwise_similarities(q, k), n_embd, n_heads), n_embd, n_heads)
+
+
+@mistake("self_attention")
+def masks_with_zero_before_softmax(Q, K, V, n_heads=1, causal=True):
+    """You put 0 where attending is forbidden, before the softmax; 0 still has weight. Put -inf."""
+    q, k, v = split_heads_qkv(Q, K, V, n_heads)
+    A = attn_scaled(pairwise_similarities(q, k), Q.size(-1), n_heads)
+    if causal:
+        A = A * make_causal_mask(Q.size(1))
+    return merge_heads(compute_outputs(attn_softmax(A), v))
+
+
+@mistake("self_attention", replaces="return")
+def forgets_the_softmax(A, v):
+    """Your output equals attention without a softmax: scores are no weights yet."""
+    return merge_heads(compute_outputs(A.nan_to_num(neginf=0.0), v))
+
+
+@mistake("self_attention", replaces="q, k, v =")
+def first_of_the_batch_only(Q, K, V, n_heads):
+    """Your output is that of the first sentence of the batch, for all of them."""
+    q, k, v = (part[:1].expand_as(part) for part in split_heads_qkv(Q, K, V, n_heads))
+
+
+@mistake("self_attention", replaces="return")
+def output_in_float32(A, v):
+    """Your result is always float32; keep the dtype of the inputs."""
+    return merge_heads(compute_outputs(attn_softmax(A), v)).float()
+
+
 # ── CausalSelfAttention ────────────────────────────────────────────────────────────────
 
 
@@ -163,3 +198,50 @@ def dropout_in_evaluation(A, v):
 def causal_self_attention_detached(self, x):
     """No gradient gets through: look for detach, .data, no_grad, .item() or a tensor made anew."""
     q, k, v = split_heads_qkv(self.query(x).detach(), self.key(x), self.value(x), self.n_head)
+
+
+@mistake("causal_self_attention", replaces="q, k, v =")
+def value_from_key(self, x):
+    """Your values come from the key layer; use the layer called value."""
+    q, k, v = split_heads_qkv(self.query(x), self.key(x), self.key(x), self.n_head)
+
+
+@mistake("causal_self_attention", replaces="return")
+def projects_twice(self, y):
+    """You send the output through proj twice."""
+    return self.resid_drop(self.proj(self.proj(y)))
+
+
+@mistake("causal_self_attention", replaces="return")
+def adds_the_residual(self, x, y):
+    """Your output holds x as well; the residual connection belongs to the block around attention."""
+    return x + self.resid_drop(self.proj(y))
+
+
+@mistake("causal_self_attention", replaces="if self.rope")
+def rotates_keys_only(self, k):
+    """You rotate the keys but not the queries; both must turn."""
+    if self.rope:
+        k = apply_rotary_emb(k, self.rope_cache)
+
+
+@mistake("causal_self_attention", replaces="if self.rope")
+def always_rotates(self, q, k):
+    """You rotate even when the config does not ask for it."""
+    cache = precompute_rotary_emb(q.size(-1), q.size(-2)) if q.size(-1) % 2 == 0 else None
+    if cache is not None:
+        q, k = apply_rotary_emb(q, cache), apply_rotary_emb(k, cache)
+
+
+@mistake("causal_self_attention", replaces="q, k, v =")
+def causal_self_attention_writes_into_input(self, x):
+    """Your code changes the tensor that it was given; work on a new one."""
+    q, k, v = split_heads_qkv(self.query(x), self.key(x), self.value(x), self.n_head)
+    with torch.no_grad():
+        x.add_(1.0)
+
+
+@mistake("causal_self_attention", replaces="A = attn_scaled")
+def does_not_scale(q, k):
+    """Your output equals attention without the 1/√(head size) scaling."""
+    A = pairwise_similarities(q, k)

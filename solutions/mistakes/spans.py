@@ -148,3 +148,33 @@ def frozen(self, idx):
 def not_long(numbers):
     """x and y must be Long (int64) tensors."""
     return numbers[:-1].to(torch.int32), numbers[1:].to(torch.int32)
+
+
+@mistake("span_corruption", replaces="return")
+def shifted_the_wrong_way(numbers):
+    """y is one character behind x; it must be one ahead: the next character."""
+    return numbers[1:], numbers[:-1]
+
+
+@mistake("span_corruption", replaces="example =")
+def masks_around_the_hole(prefix, span, suffix):
+    """Both MASKs stand at the hole; the second one belongs before the span."""
+    example = prefix + MASK_CHAR + MASK_CHAR + suffix + span
+
+
+@mistake("span_corruption", replaces="example =")
+def span_forgotten(prefix, span, suffix):
+    """The span is taken out, but never put at the end."""
+    example = prefix + MASK_CHAR + suffix + MASK_CHAR
+
+
+@mistake("span_corruption", replaces="example =")
+def order_of_prefix_and_suffix(prefix, span, suffix):
+    """Prefix and suffix have changed places."""
+    example = suffix + MASK_CHAR + prefix + MASK_CHAR + span
+
+
+@mistake("span_corruption", replaces="numbers =")
+def masks_as_pads(self, example):
+    """You fill up with MASKs; fill up with PADs."""
+    numbers = encode(example.ljust(self.block_size + 1, MASK_CHAR), self.stoi)

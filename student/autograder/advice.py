@@ -38,14 +38,16 @@ class Advice:
     def text(self) -> str:
         if not self.waiting:
             return f"{self.exercise}: {self.says}"
-        many = len(self.waiting) > 1
-        others = " and ".join((", ".join(self.waiting[:-1]), self.waiting[-1])) if many else self.waiting[0]
-        return f"{self.exercise}: {self.says} ({others} {'fail' if many else 'fails'} with it.)"
+        verb = "fails" if len(self.waiting) == 1 else "fail"
+        return f"{self.exercise}: {self.says} ({_listed(self.waiting)} {verb} with it.)"
 
 
 def advice(rows: Sequence[Row]) -> list[Advice]:
     """What to fix, the roots first; nothing for exercises that are right or not started."""
     wrong = {slug: found for slug in dict.fromkeys(row.item.slug for row in rows) if (found := _failures(rows, slug))}
+    missing = [slug for slug, outcomes in wrong.items() if _kinds(outcomes) == {"missing"}]
+    for slug in missing:
+        del wrong[slug]
     told: list[Advice] = []
     for reason, slugs in _unloadable(wrong).items():
         first, *others = slugs
@@ -57,14 +59,26 @@ def advice(rows: Sequence[Row]) -> list[Advice]:
         if not blamed[slug]:
             waiting = tuple(other for other, roots in blamed.items() if slug in roots)
             told.append(Advice(slug, _says(wrong[slug]), waiting))
+    if missing:
+        more = f"; nor {'is' if len(missing) == 2 else 'are'} {_listed(missing[1:])}" if missing[1:] else ""
+        told.append(Advice(missing[0], f"not found in your submission{more}."))
     return told
 
 
 def _failures(rows: Sequence[Row], slug: str) -> list[Outcome]:
     outcomes = [outcome for row in rows if row.item.slug == slug for outcome in row.outcomes]
     failed = [outcome for outcome in outcomes if outcome.verdict == "failed" and outcome.finding]
-    kinds = {outcome.finding.kind for outcome in failed if outcome.finding}
-    return [] if kinds <= {"not started"} else failed
+    return [] if _kinds(failed) <= {"not started"} else failed
+
+
+def _kinds(outcomes: Sequence[Outcome]) -> set[str]:
+    return {outcome.finding.kind for outcome in outcomes if outcome.finding}
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    """'a, b and c', or 'a, b, c and 7 more'."""
+    shown = [*names[: most - 1], f"{len(names) - most + 1} more"] if len(names) > most else list(names)
+    return " and ".join(([", ".join(shown[:-1])] if shown[:-1] else []) + shown[-1:])
 
 
 def _unloadable(wrong: Mapping[str, Sequence[Outcome]]) -> dict[str, list[str]]:

@@ -14,6 +14,7 @@ from autograder.advice import advice
 from autograder.course import Course, read_course
 from autograder.engine import Examiner, collect
 from autograder.errors import UserError
+from autograder.loading import Loader
 from autograder.local import sitting
 from autograder.report import WIDTH, message
 from autograder.results import Row, rows
@@ -58,7 +59,7 @@ def _wanted(course: Course, names: list[str]) -> list[str]:
 def _run(examiner: Examiner, course: Course, wanted: list[str], root: Path) -> bool:
     seen: list[Row] = []
     section = ""
-    mine = sitting(root, course)
+    mine, places = sitting(root, course), Loader(root, {})
     for slug in wanted:
         item = course.items[slug]
         if item.section != section:
@@ -67,7 +68,7 @@ def _run(examiner: Examiner, course: Course, wanted: list[str], root: Path) -> b
         outcomes = examiner.examine(mine, only=[slug])
         row = next(row for row in rows(course, outcomes) if row.item.slug == slug and row.part == "public")
         seen.append(row)
-        _show(row)
+        _show(row, tuple(file for file in item.files if places.locate(file)) or item.files)
     return _close(seen)
 
 
@@ -76,7 +77,7 @@ def _state(row: Row) -> str:
     return "not started" if kinds == {"not started"} else row.verdict
 
 
-def _show(row: Row) -> None:
+def _show(row: Row, files: tuple[str, ...]) -> None:
     state = _state(row)
     right = sum(outcome.verdict == "passed" for outcome in row.outcomes)
     note = "not started" if state == "not started" else f"{right} of {len(row.outcomes)} checks"
@@ -87,7 +88,7 @@ def _show(row: Row) -> None:
         return
     told: set[str] = set()
     for outcome in row.outcomes:
-        said = message(outcome, row.item.handout, row.item.files)
+        said = message(outcome, row.item.handout, files)
         if said is None or said.headline in told:  # one exception seen by five checks is told once
             continue
         told.add(said.headline)

@@ -113,26 +113,46 @@ def _has_rows(column: Plain, count: int) -> TypeGuard[Tensor]:
 
 def fail_with(trouble: Trouble, name: str) -> NoReturn:
     """Turn what student code did instead of returning into the finding that says so."""
-    file, line, source = trouble.frames[-1] if trouble.frames else ("", 0, "")
+    file, line, _ = trouble.frames[-1] if trouble.frames else ("", 0, "")
     place = f"{file} line {line}" if file else ""
-    match trouble.kind:
-        case "not started":
-            raise CheckFailed(Finding("not started", f"{name}: {trouble.text or 'not started yet'}", where=place))
-        case "missing" | "timeout" | "memory" | "disk" | "crash" | "malformed":
-            # These texts are the grader's own, so hidden checks may show what they say about the cause.
-            raise CheckFailed(
-                Finding(
-                    trouble.kind, f"{name}: {trouble.text}", where=trouble.text if trouble.kind != "missing" else ""
-                )
-            )
-        case "import":
-            headline = f"{name}: {file or 'a file'} could not be loaded"
-        case "exception":
-            headline = f"{name}: your code raised {trouble.type_name}"
-    evidence = (f"{trouble.type_name}: {trouble.text}".splitlines() or [""])[:1]
-    if place:
-        evidence.append(f"at {place}: {source}")
+    first, *more = trouble.text.splitlines() or [""]
     # The name of a made-up exception class could carry hidden inputs out; Python's own cannot.
     known = trouble.type_name if hasattr(builtins, trouble.type_name) else "an exception"
     where = ", ".join(part for part in (known, place) if part)
-    raise CheckFailed(Finding(trouble.kind, headline, tuple(evidence), where=where))
+    match trouble.kind:
+        case "not started":
+            finding = Finding("not started", f"{name}: {first or 'not started yet'}", where=place)
+        case "missing":
+            finding = Finding("missing", f"{name}: {first}", tuple(more))
+        case "timeout" | "memory" | "disk" | "crash" | "malformed":
+            # The first line is the grader's own, so hidden checks may show what it says about the cause.
+            finding = Finding(trouble.kind, f"{name}: {first}", (*more[:2], *_places(trouble)), where=first)
+        case "arguments":
+            headline = f"{name}: does not take the arguments that it is called with"
+            finding = Finding("arguments", headline, (f"TypeError: {first}", *more[:1]), where=where)
+        case "import" if trouble.column:
+            headline = f"{name}: {file} has a syntax error in line {line}"
+            evidence = (f"{trouble.type_name}: {first}", *_caret(trouble.frames[-1][2], trouble.column))
+            finding = Finding("import", headline, evidence, where=where)
+        case "import":
+            said = [f"{trouble.type_name}: {first}", *_places(trouble)]
+            if trouble.type_name == "ModuleNotFoundError":
+                said.append("Only torch, numpy, Python's own modules and the files that you hand in are there.")
+            finding = Finding("import", f"{name}: {file or 'a file'} could not be loaded", tuple(said), where=where)
+        case "exception":
+            headline = f"{name}: your code raised {trouble.type_name}"
+            said = [f"{trouble.type_name}: {first}", *_places(trouble)]
+            finding = Finding("exception", headline, tuple(said), where=where)
+    raise CheckFailed(finding)
+
+
+def _places(trouble: Trouble) -> list[str]:
+    """Where it happened, in the student's own files: the innermost place, and where that was called from."""
+    places = [f"{file} line {line}: {source}" for file, line, source in reversed(trouble.frames[-2:])]
+    return [f"{word} {place}" for word, place in zip(("at", "called from"), places, strict=False)]
+
+
+def _caret(source: str, column: int) -> tuple[str, str]:
+    """A line of code and a caret below it, cut so that both fit into a message."""
+    start = max(0, column - 50)
+    return source[start : start + 66], " " * (column - 1 - start) + "^"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import socket
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 import torch
 
+from autograder import batch
 from autograder.course import Course, read_course
 from autograder.engine import Examiner, Outcome, collect
 from autograder.loading import forget
@@ -50,29 +56,62 @@ def course() -> Course:
     return read_course("default")
 
 
+CHECKS = (ROOT / "tests" / "public", ROOT / "tests" / "hidden")
 Examine = Callable[..., list[Outcome]]
 
 
+@pytest.fixture(scope="session")
+def warm(course: Course) -> Iterator[Callable[[Path, Sequence[str] | None], list[Outcome]]]:
+    """A process that has collected the checks once and examines submissions in forked children."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if not pid:
+        try:
+            ours.close()
+            collect(CHECKS, lambda examiner: _serve(examiner, course, theirs.makefile("rw")))
+        finally:
+            os._exit(0)
+    theirs.close()
+    with ours.makefile("rw") as line:
+
+        def ask(submission: Path, only: Sequence[str] | None) -> list[Outcome]:
+            line.write(json.dumps([str(submission), only]) + "\n")
+            line.flush()
+            return [batch._revived(row) for row in json.loads(line.readline())]
+
+        yield ask
+    ours.close()
+    os.waitpid(pid, 0)
+
+
+def _serve(examiner: Examiner, course: Course, line: TextIO) -> None:
+    for request in line:
+        root, only = json.loads(request)
+        for _, outcomes, _ in batch.examine_all(
+            examiner, [lambda _, root=root: sitting(Path(root), course)], 1, [only]
+        ):
+            line.write(json.dumps([asdict(outcome) for outcome in outcomes]) + "\n")
+            line.flush()
+
+
 @pytest.fixture
-def examine(tmp_path: Path, course: Course, sources: Sources) -> Iterator[Examine]:
+def examine(tmp_path: Path, course: Course, sources: Sources, warm: Callable[..., list[Outcome]]) -> Examine:
     """Examine a submission: the solution, with some files replaced or added."""
 
     def run(
-        files: dict[str, str] | None = None,
-        only: Sequence[str] | None = None,
-        folders: Sequence[Path] = (ROOT / "tests" / "public", ROOT / "tests" / "hidden"),
+        files: dict[str, str] | None = None, only: Sequence[str] | None = None, folders: Sequence[Path] = CHECKS
     ) -> list[Outcome]:
         submission = tmp_path / "submission"
         lay_out(submission, sources.solved() | (files or {}))
+        if folders is CHECKS:
+            return warm(submission, only)
         outcomes: list[Outcome] = []
-
-        def job(examiner: Examiner) -> None:
-            outcomes.extend(examiner.examine(sitting(submission, course), only))
-
         try:
-            collect(list(folders), job)
+            collect(
+                list(folders), lambda examiner: outcomes.extend(examiner.examine(sitting(submission, course), only))
+            )
         finally:
             forget(submission)
         return outcomes
 
-    yield run
+    return run

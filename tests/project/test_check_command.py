@@ -46,7 +46,10 @@ def test_a_mistake_is_named_with_evidence(student, capsys):
     assert main(["split_heads"], student) == 1
     shown = capsys.readouterr().out
     assert "split_heads: right shape (1, 2, 2, 2), wrong values" in shown
-    assert "Your heads hold whole tokens: split the last axis first, then swap tokens and heads." in shown
+    assert "Your heads hold whole tokens: split the last axis first, then swap tokens and heads." in " ".join(
+        shown.split()
+    )
+    assert max(map(len, shown.splitlines())) <= 80
     assert "→ src/attention.py, handout 2.3" in shown
 
 

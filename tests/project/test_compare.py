@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.compare import SHOWN, Tolerance, compare_values, numbers, spoken
+from autograder.compare import SHOWN, Tolerance, compare_values, difference, numbers, spoken
 from autograder.plain import Other, plain
 
 EXPECTED = torch.arange(24.0).reshape(2, 3, 4) + 1
@@ -63,16 +63,48 @@ def test_evidence_names_the_index_and_both_rows():
     actual[1, 2, 3] = 0
     finding = found(actual)
     assert finding.evidence[0] == "batch 1, token 2: yours [21 22 23 0], expected [21 22 23 24]"
-    assert finding.evidence[1] == "96% of the entries are right."
+    assert finding.evidence[1] == "Batch 0 is right, the others are not."
 
 
 def test_long_rows_are_cut():
-    assert numbers(torch.arange(9.0)) == "[0 1 2 3 4 …]" and SHOWN == 5
-    assert numbers(torch.arange(9.0), start=4) == "[… 4 5 6 7 8]"
+    assert numbers(torch.arange(9.0)) == "[0 1 2 3 …]" and SHOWN == 4
+    assert numbers(torch.arange(9.0), start=5) == "[… 5 6 7 8]"
 
 
-def test_unnamed_axes_are_numbered():
-    assert spoken((0, 1, 2), ("token",)) == "axis 0 0, axis 1 1, token 2"
+def test_a_difference_is_shown_with_as_many_digits_as_it_takes():
+    expected = torch.tensor([[1.0, 2.0]])
+    assert difference(expected + 1e-4, expected, (0, 0), ("token", "feature")).endswith(
+        "[1.0001 2.0001], expected [1 2]"
+    )
+
+
+def test_unnamed_axes_are_batch_and_heads():
+    assert spoken((0, 1, 2), ("token",)) == "batch 0, head 1, token 2"
+    assert spoken((0, 1), ("query",)) == "batch 0, query 1"
+
+
+@pytest.mark.parametrize(
+    ("shape", "hint"),
+    [
+        ((3, 2, 4), "their order is not: yours are token, batch, feature."),
+        ((3, 4), "The first axis (batch) is missing."),
+        ((2, 1, 3, 4), "There is an axis of size 1 too many."),
+        ((2, 12), "As many entries as expected, but axes are merged."),
+        ((2, 3, 2, 2), "As many entries as expected, but axes are split."),
+        ((2, 4, 5), "Expected axes: batch, token, feature."),
+    ],
+)
+def test_wrong_shapes_have_a_hint(shape, hint):
+    assert hint in found(torch.zeros(shape)).evidence[0]
+
+
+def test_a_row_of_nan_is_recognised():
+    actual = EXPECTED.clone()
+    actual[0, 1] = torch.nan
+    finding = found(actual)
+    assert finding.headline == "f: NaN at batch 0, token 1, feature 0"
+    assert finding.evidence[0] == "4 of 24 entries are not finite; the first is at batch 0, token 1, feature 0."
+    assert finding.evidence[1].startswith("The whole row is NaN")
 
 
 class Liar(torch.Tensor):

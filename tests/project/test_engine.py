@@ -29,9 +29,12 @@ def test_syntax_error_shows_the_students_own_line(examine):
     finding = examine({ATTENTION: "import torch\ndef split_heads(x, n_heads)\n    return x\n"}, ["split_heads"])[
         0
     ].finding
-    assert finding.headline == "split_heads: src/attention.py could not be loaded"
-    assert finding.evidence[0].startswith("SyntaxError: expected ':'")
-    assert finding.evidence[1] == "at src/attention.py line 2: def split_heads(x, n_heads)"
+    assert finding.headline == "split_heads: src/attention.py has a syntax error in line 2"
+    assert finding.evidence == (
+        "SyntaxError: expected ':'",
+        "def split_heads(x, n_heads)",
+        "                           ^",
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_our_own_fault_is_a_third_verdict_and_earns_nothing(examine, course, tmp
     assert outcomes[0].verdict == "could not check" and "ZeroDivisionError" in outcomes[0].trouble
     row = next(row for row in rows(course, outcomes) if row.item.slug == "split_heads")
     assert row.verdict == "could not check" and row.score == 0
-    assert "the fault is ours" in message(outcomes[0], "2.3", (ATTENTION,))[0]
+    assert "the fault is ours" in message(outcomes[0], "2.3", (ATTENTION,)).headline
 
 
 def test_rows_without_any_outcome_could_not_be_checked(course):
@@ -136,9 +139,8 @@ def outcome(part, says="", **finding):
 
 
 def test_hidden_checks_never_show_values():
-    shown = "\n".join(
-        message(outcome("hidden", "You halve.", where="TypeError, src/f.py line 3"), "2.1", ("src/f.py",))
-    )
+    said = message(outcome("hidden", "You halve.", where="TypeError, src/f.py line 3"), "2.1", ("src/f.py",))
+    shown = "\n".join(said.lines())
     assert "3.25" not in shown
     assert shown == (
         "f: the values differ from the reference\n  Asked for: f doubles its input.\n"
@@ -148,7 +150,7 @@ def test_hidden_checks_never_show_values():
 
 def test_public_checks_show_everything_in_eight_lines():
     many = Outcome("f", "public", "t", "c", "failed", Finding("values", "f: no", tuple("abcdefghijkl")), "You halve.")
-    lines = message(many, "2.1", ("src/f.py",))
+    lines = message(many, "2.1", ("src/f.py",)).lines()
     assert len(lines) == LINES and lines[0] == "f: no" and lines[-2:] == ["  You halve.", "  → src/f.py, handout 2.1"]
 
 
@@ -157,7 +159,7 @@ def test_a_made_up_exception_name_is_not_repeated_for_hidden_checks(examine, sou
     outcomes = examine({ATTENTION: sources.texts[ATTENTION] + code}, ["merge_heads"])
     for o in only(outcomes, "hidden"):
         assert o.finding.where.startswith("an exception, src/attention.py line")
-        assert not any(character in "".join(message(o, "2.3", ("a",))[:2]) for character in "0123456789")
+        assert not any(character in "".join(message(o, "2.3", ("a",)).lines()[:2]) for character in "0123456789")
 
 
 def test_spoken_sentences_cover_every_kind():

@@ -26,7 +26,9 @@ def test_table_is_large_and_covers_every_exercise(table, sources):
 
 def test_sentences_are_for_students(table):
     for mistake in table.values():
-        assert mistake.says[0].isupper() or mistake.says.startswith(("exp", "view", "x and y", "θ")), mistake.slug
+        assert mistake.says[0].isupper() or mistake.says.startswith(("exp", "view", "x and y", "y is", "θ")), (
+            mistake.slug
+        )
         assert mistake.says.endswith((".", "...", "?")) and len(mistake.says) <= 115, mistake.slug
 
 

@@ -136,6 +136,6 @@ def test_missing_reference_says_what_to_run(tmp_path):
 
 def test_reference_of_another_format_is_refused(monkeypatch):
     content = references.encode(Reference("f", "public", (), {}))
-    monkeypatch.setattr(references, "FORMAT", 2)
-    with pytest.raises(ValueError, match="format 1, this version reads 2"):
+    monkeypatch.setattr(references, "FORMAT", 3)
+    with pytest.raises(ValueError, match="format 2, this version reads 3"):
         references.parse(content)

@@ -1,0 +1,114 @@
+"""Two mistakes at once, and what to fix first."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.advice import advice
+from autograder.fingerprints import alike, fingerprint
+from autograder.results import rows
+
+ATTENTION = "src/attention.py"
+
+
+def causes(outcomes, exercise):
+    return {o.finding.cause for o in outcomes if o.finding and o.exercise == exercise} - {""}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "exercise"),
+    [
+        ("attn_scaled.multiplied", "make_causal_mask.one_ahead", "self_attention"),
+        ("attn_scaled.multiplied", "merge_heads.heads_reversed", "self_attention"),
+        ("self_attention.forgets_to_scale", "make_causal_mask.one_ahead", "self_attention"),
+        ("self_attention.scales_by_width", "self_attention.adds_the_input", "self_attention"),
+        ("precompute_rotary_emb.wrong_base", "attn_scaled.multiplied", "causal_self_attention"),
+        ("precompute_rotary_emb.exponent_without_2", "precompute_rotary_emb.sin_before_cos", "precompute_rotary_emb"),
+        ("causal_self_attention.forgets_the_mask", "causal_self_attention.rotates_values_too", "causal_self_attention"),
+    ],
+)
+def test_two_mistakes_at_once_are_both_named(examine, sources, table, one, other, exercise):
+    texts = sources.mutant(table[one], table[other])
+    outcomes = examine({ATTENTION: texts[ATTENTION]}, [exercise])
+    named = causes([o for o in outcomes if o.part == "public"], exercise)
+    assert {frozenset(cause.split(" + ")) for cause in named} == {frozenset((one, other))}
+    failed = next(o for o in outcomes if o.finding and o.finding.cause)
+    assert failed.says.startswith("Two mistakes at once. ")
+
+
+def test_a_pair_is_named_only_if_nothing_else_looks_like_it(root):
+    from autograder.references import read
+
+    reference = read(root / "tests/public/references/self_attention.safetensors")
+    assert len(reference.pairs) > 300
+    for number in range(0, len(reference.pairs), 7):
+        assert int(alike(reference.prints, reference.prints[number]).sum()) == 1
+
+
+def test_what_looks_like_a_mistake_of_its_own_is_called_so(examine, sources, table):
+    """Without scaling in a step, the whole looks as if scaling had been forgotten: true, and said so."""
+    texts = sources.mutant(table["attn_scaled.not_scaled"], table["make_causal_mask.one_ahead"])
+    outcomes = examine({ATTENTION: texts[ATTENTION]}, ["self_attention"])
+    assert "self_attention.forgets_to_scale" in next(o.finding.cause for o in outcomes if o.finding)
+
+
+def test_fingerprints_tell_values_places_and_odd_numbers_apart():
+    import torch
+
+    one = torch.randn(2, 3, 4)
+    prints = torch.stack(
+        [
+            fingerprint(tensor)
+            for tensor in (
+                one,
+                one.flip(0),
+                one.mT.contiguous(),
+                one * 1.001,
+                one.double(),
+                one.masked_fill(one == one.max(), torch.nan),
+                one.masked_fill(one == one.max(), torch.inf),
+            )
+        ]
+    )[:, None]
+    for number, single in enumerate(prints):
+        assert alike(prints, single).nonzero().flatten().tolist() == [number]
+    assert alike(prints, fingerprint(one * (1 + 1e-7))[None])[0]
+
+
+def told(course, outcomes):
+    return [one.text() for one in advice(rows(course, outcomes))]
+
+
+def test_a_low_mistake_is_told_once_with_what_hangs_on_it(examine, sources, table, course):
+    outcomes = examine({ATTENTION: sources.mutant(table["attn_scaled.not_scaled"])[ATTENTION]})
+    (only,) = told(course, outcomes)
+    assert only.startswith("attn_scaled: Your output is the input: nothing is scaled. ")
+    assert only.endswith("(self_attention and causal_self_attention fail with it.)")
+
+
+def test_two_low_mistakes_are_both_roots(examine, sources, table, course):
+    pair = (table["attn_scaled.without_root"], table["split_heads.interleaved"])
+    outcomes = examine({ATTENTION: sources.mutant(*pair)[ATTENTION]})
+    assert [text.split(":")[0] for text in told(course, outcomes)] == ["attn_scaled", "split_heads"]
+
+
+def test_a_mistake_of_its_own_is_not_blamed_on_a_step(examine, sources, table, course):
+    pair = (table["attn_scaled.scaled_in_float32"], table["self_attention.adds_the_input"])
+    outcomes = examine({ATTENTION: sources.mutant(*pair)[ATTENTION]}, ["attn_scaled", "self_attention"])
+    assert [text.split(":")[0] for text in told(course, outcomes)] == ["attn_scaled", "self_attention"]
+
+
+def test_a_file_that_cannot_be_loaded_is_told_once(examine, course):
+    outcomes = examine({ATTENTION: "def f(:\n"})
+    (only,) = told(course, outcomes)
+    assert only.startswith("init_qkv_proj: the file could not be loaded (SyntaxError, src/attention.py line 1).")
+    assert only.endswith("and 10 more fail with it.)")
+
+
+def test_what_is_missing_comes_last_and_what_is_not_started_is_no_mistake(examine, sources, course):
+    text = sources.texts[ATTENTION].replace("def merge_heads", "def merge_head").replace("merge_heads(", "merge_head(")
+    text = text.replace("return A @ V", "return V @ A")
+    assert "not found in your submission" in told(course, examine({ATTENTION: text}))[-1]
+    started = "\n\ndef split_heads(x, n_heads):\n    raise NotImplementedError\n"
+    outcomes = examine({ATTENTION: sources.texts[ATTENTION] + started}, ["split_heads"])
+    assert told(course, outcomes) == []

@@ -1,0 +1,667 @@
+"""The pages: well-formed, inert whatever they are told, and tried in a browser if there is one."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import html
+import json
+import random
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from autograder import gradescope, markup, overview, page, results
+from autograder.drawings import Scale, brief, picture
+from autograder.isolation.layers import Layers
+
+VOID = {"img", "input", "link", "meta", "wbr"}
+LAYERS = Layers(True, 7, True, ("pid", "net"), True, True)
+HOSTILE = [
+    "<script>window.pwned = 1</script>",
+    "</script></style></title></svg></pre><script>window.pwned = 1</script>",
+    '" onmouseover="window.pwned = 1" x=\'',
+    "'><img src=x onerror='window.pwned = 1'>",
+    "<!-- <svg onload=window.pwned=1> -->",
+    "javascript:window.pwned=1",
+    "//example.invalid/x",
+    "&lt;b&gt; &amp;quot;",
+    "a\u202eb\u2066c\x00d\x1b[2Je\ud800f",
+]
+
+
+class Outline(HTMLParser):
+    """A page taken apart; whatever is not closed in order is an error."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.headings, self.ids = [], set(), [], [], []
+        self.text, self.scripts, self.untitled, self.captionless = [], [], 0, 0
+        self.feed(source)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        if self.open and self.open[-1] == "svg" and not self.titled:
+            self.titled = tag == "title"
+            self.untitled += tag != "title"
+        self.tags.add(tag)
+        self.attributes += [(tag, *one) for one in attributes]
+        self.ids += [value for name, value in attributes if name == "id"]
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "svg":
+            self.titled = False
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        (self.scripts if self.open and self.open[-1] == "script" else self.text).append(data)
+
+    def links(self):
+        return [value for _, name, value in self.attributes if name in ("href", "src")]
+
+    def policy(self):
+        return next(v for tag, name, v in self.attributes if name == "content" and "default-src" in v)
+
+
+def check(name, verdict="passed", kind="", message=None, drawn=None):
+    return {
+        **{"name": f"test_{name}", "claim": f"{name} holds", "verdict": verdict, "kind": kind, "cause": ""},
+        **{"message": message, "picture": drawn},
+    }
+
+
+def said(headline, *evidence, says=""):
+    return {"headline": headline, "evidence": list(evidence), "says": says, "look": "→ src/attention.py, handout 2.1"}
+
+
+def row(slug, part, score, points, *checks, section="1 First", given=False):
+    verdicts = {one["verdict"] for one in checks}
+    verdict = "failed" if "failed" in verdicts else "passed" if verdicts == {"passed"} else "could not check"
+    about = {"exercise": slug, "part": part, "section": section, "handout": "2.1", "given": given, "verdict": verdict}
+    return {
+        **{"name": f"{slug} ({part})", "score": score, "max_score": points, "visibility": "visible"},
+        "extra_data": about | {"extra_credit": False, "checks": list(checks)},
+    }
+
+
+WIDE = [[0.5 * i - j for j in range(12)] for i in range(5)]
+MAPS = {
+    **{"kind": "maps", "caption": "mask, batch 0", "rows": "query", "columns": "key"},
+    "panels": [
+        {"title": "yours", "values": [[1.0, "nan"], ["inf", 0.25]]},
+        {"title": "expected", "values": [[1.0, "-inf"], [3.0, 4.0]]},
+        {"title": "difference", "values": [[0.0, "nan"], ["inf", -3.75]]},
+    ],
+}
+BARS = {
+    **{"kind": "bars", "caption": "lengths", "x": "characters kept", "labels": ["4", "5", "6"]},
+    **{"counts": [3, 0, 9], "needed": [True, True, True]},
+}
+
+
+def result():
+    """A results.json with one of everything."""
+    wrong = said("softmax: wrong values", "yours [1 2]", "     ^", says="You forgot to scale.")
+    hidden = said("softmax: the values differ", "Asked for: first holds.", says="You forgot to scale.")
+    late = said("softmax: did not finish", "Asked for: second holds.", "line 3")
+    never = said("loss: not started yet")
+    wide = {**MAPS, "panels": [{**panel, "values": WIDE} for panel in MAPS["panels"]]}
+    return {
+        "score": 4,
+        "tests": [
+            row("scaled", "public", 1, 1, check("scaled")),
+            row("scaled", "hidden", 3, 3, check("scaled")),
+            row("given_code", "public", 0, 0, check("given", "failed", "not started", never), given=True),
+            row("softmax", "public", 0, 1, check("first", "failed", "values", wrong, MAPS), check("third")),
+            row(
+                "softmax",
+                "hidden",
+                0,
+                3,
+                check("first", "failed", "values", hidden),
+                check("second", "failed", "", late),
+            ),
+            row("spans", "public", 0, 2, check("all", "failed", "x", said("spans: no"), BARS), section="2 Then"),
+            row("heads", "public", 0, 2, check("heads", "failed", "x", said("heads: no"), wide), section="2 Then"),
+            row("loss", "public", 0, 2, check("loss", "failed", "not started", never), section="2 Then"),
+        ],
+        "extra_data": {
+            **{"course": "default", "title": "Attention", "could_not_grade": "", "isolation": "root"},
+            "summary": ["1 of 7 groups of checks passed.", "ignored notes.docx: not asked for"],
+            "advice": [
+                {"exercise": "softmax", "says": "You forgot to scale.", "waiting": ["heads", "spans"]},
+                {"exercise": "loss", "says": "it raised.", "waiting": []},
+            ],
+            "layers": {"landlock": 7, "limits": True, "seccomp": False, "namespaces": ["pid", "net"]},
+            "versions": {"torch": "2.13", "autograder": "0.1"},
+            "hashes": {"course": "c" * 64, "checks": "d" * 64},
+        },
+    }
+
+
+def summary(count=30):
+    """A class of so many students."""
+    draw = random.Random(count)
+    slugs = [f"exercise_{i}" for i in range(20)]
+    ids = [f"submission_{1000 + i}" for i in range(count)]
+    students = []
+    for i, identity in enumerate(ids):
+        points = {slug: draw.choice((0, 5, 5)) for slug in slugs}
+        students.append(
+            {
+                **{"id": identity, "name": f"Student {count - i}", "sid": str(7000 + i), "email": f"s{i}@school.edu"},
+                **{"late": draw.choice(("", "2 h")), "score": sum(points.values()), "exercises": points, "trouble": ""},
+                **{"report": f"{identity}/report.html", "fix_first": "exercise_3: You forgot to scale the scores."},
+            }
+        )
+    students[1] |= {"name": "José Ñandú", "score": 100}
+    students[2] |= {"trouble": "not a zip", "exercises": {}, "score": 0, "fix_first": ""}
+    mistake = {"exercise": "exercise_3", "says": "You forgot to scale the scores."}
+    return {
+        **{
+            "course": "default",
+            "title": "Attention",
+            "points": 100,
+            "isolation": "root",
+            "versions": {"torch": "2.13"},
+        },
+        "exercises": [
+            {
+                "slug": s,
+                "section": f"Part {i // 10}",
+                "points": 5,
+                "extra_credit": i == 19,
+                "full": draw.randrange(count),
+            }
+            for i, s in enumerate(slugs)
+        ],
+        "students": students,
+        "mistakes": [
+            mistake | {"cause": f"exercise_3.m{i:02}", "count": len(ids[i::15]), "students": ids[i::15]}
+            for i in range(15)
+        ],
+        "similar": [{"one": ids[0], "other": ids[1], "share": 0.934, "page": "similar/1 2.html"}],
+    }
+
+
+BOTH = pytest.mark.parametrize(
+    "source", [page.page(result(), "ada"), overview.overview(summary())], ids=["page", "overview"]
+)
+
+
+@BOTH
+def test_page_is_well_formed(source):
+    outline = Outline(source)
+    assert outline.headings[0] == 1
+    assert outline.headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(outline.headings, outline.headings[1:], strict=False))
+    assert len(outline.ids) == len(set(outline.ids))
+    assert {"header", "main", "footer", "caption"} <= outline.tags
+    assert "svg" in outline.tags
+    assert outline.untitled == 0
+    assert source.count("<figure>") == source.count("<figcaption>")
+    assert source.count("<svg") == source.count('role="img"')
+
+
+@BOTH
+def test_page_fetches_nothing(source):
+    outline = Outline(source)
+    within = {f"#{one}" for one in outline.ids}
+    for link in outline.links():
+        assert link in within or link == "data:," or re.fullmatch(r"\./[\w./%~-]+", link), link
+    assert "url(" not in source
+    assert "@import" not in source
+    assert not [name for _, name, _ in outline.attributes if name.startswith("on")]
+
+
+@BOTH
+def test_page_lets_only_its_own_script_run(source):
+    outline = Outline(source)
+    policy = dict(one.strip().split(" ", 1) for one in outline.policy().split(";"))
+    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert policy["img-src"] == "data:"
+    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in outline.scripts]
+    assert policy.get("script-src", "") == " ".join(hashes)
+    assert outline.tags.isdisjoint({"iframe", "object", "embed", "base", "form", "img"})
+
+
+def test_page_tells_what_to_fix_and_each_thing_once():
+    source = page.page(result(), "ada")
+    assert source.index("Fix first") < source.index("<table>") < source.index("What to look at")
+    words = " ".join(Outline(source).text)
+    assert (
+        words.count("You forgot to scale.") == 2
+    )  # at the top, and at the exercise: not once more for the hidden check
+    assert "4 / 14" in words
+    assert "1 of 5 exercises with full marks" in words
+    assert "Asked for" not in words
+    assert "seccomp" not in words
+    assert "landlock (version 7), limits, namespaces (pid, net)" in words
+    assert "cccccccccccc" in words
+    assert "c" * 13 not in words
+    assert "ignored notes.docx" in words
+    assert "given; needs other parts" in words
+
+
+def test_page_folds_what_is_right():
+    source = page.page(result(), "ada")
+    folded = source[source.index("<details>") : source.index("</details>")]
+    assert "scaled holds" in folded
+    assert source.count("scaled holds") == 1
+    assert "<details open" not in source
+
+
+def test_page_without_mistakes_says_so():
+    perfect = result()
+    perfect["tests"] = perfect["tests"][:2]
+    perfect["extra_data"]["advice"] = []
+    assert "Everything that was checked is right" in page.page(perfect, "ada")
+
+
+def test_page_of_a_blank_submission_names_the_first_step():
+    blank = result()
+    blank["tests"] = blank["tests"][-1:]
+    blank["extra_data"]["advice"] = []
+    assert "Begin with " in page.page(blank, "ada")
+
+
+def test_page_says_briefly_what_is_missing_unless_there_is_something_like_it():
+    gone = result()
+    nowhere, near = (
+        said("rope: rope.py is not in the submission"),
+        said("rope: not defined", "It defines rop: rename it."),
+    )
+    gone["tests"] = [row("rope", "public", 0, 1, check("rope", "failed", "missing", nowhere))]
+    assert "rope.py is not in the submission → src/attention.py" in page.page(gone, "ada")
+    assert "<article" not in page.page(gone, "ada")
+    gone["tests"] = [row("rope", "public", 0, 1, check("rope", "failed", "missing", near))]
+    assert "<article" in page.page(gone, "ada")
+
+
+def test_advice_names_only_some_of_those_that_wait():
+    many = result()
+    many["extra_data"]["advice"][0]["waiting"] = [f"waiting_{i}" for i in range(9)]
+    words = "".join(Outline(page.page(many, "ada")).text)
+    assert "waiting_0, waiting_1, waiting_2 and 6 more fail with it" in words
+
+
+def test_page_of_what_could_not_be_opened_shows_no_points():
+    broken = result()
+    broken["tests"] = [row("softmax", "public", 0, 1), row("softmax", "hidden", 0, 3)]
+    broken["extra_data"] |= {"could_not_grade": "not a zip", "summary": ["not a zip"], "advice": []}
+    source = page.page(broken, "ada")
+    assert "not a zip" in source
+    assert "<table>" not in source
+    assert "0 / 4" not in source
+
+
+def test_page_says_if_a_part_could_not_be_checked():
+    partly = result()
+    partly["tests"].append(row("rope", "hidden", 0, 3))
+    partly["extra_data"]["could_not_grade"] = "some checks could not be run; the fault is ours"
+    words = " ".join(Outline(page.page(partly, "ada")).text)
+    assert "Not everything could be checked" in words
+    assert "This could not be checked. The fault is ours" in words
+    assert "Fix first" in words
+
+
+def test_page_warns_if_gradescope_withholds_something():
+    kept = result()
+    assert "For course staff" not in page.page(kept, "ada")
+    kept["tests"][1]["visibility"] = "after_published"
+    assert "For course staff" in page.page(kept, "ada")
+
+
+def test_page_reads_what_the_grader_writes(examine, course, sources, table):
+    outcomes = examine(sources.mutant(table["make_causal_mask.no_diagonal"]), only=["make_causal_mask", "split_heads"])
+    rows = [row for row in results.rows(course, outcomes) if row.outcomes]
+    written = gradescope.results(course, rows, LAYERS, None, "", {"course": "ab" * 32})
+    source = page.page(json.loads(json.dumps(written)), "ada")
+    assert source == page.page(written, "ada")
+    words = " ".join(Outline(source).text)
+    assert table["make_causal_mask.no_diagonal"].says in words
+    assert source.count("<svg") == 3
+
+
+# Hostile values
+
+
+def poisoned(value, poison, keep=("kind", "verdict", "part", "visibility", "title", "id", "slug", "exercise")):
+    """The same data, with poison at the end of every text that steers nothing."""
+    if isinstance(value, dict):
+        return {k: v if k in keep and isinstance(v, str) else poisoned(v, poison, keep) for k, v in value.items()}
+    if isinstance(value, list):
+        return [poisoned(one, poison, keep) for one in value]
+    return value + poison if isinstance(value, str) and value and not value.startswith("submission_") else value
+
+
+@pytest.mark.parametrize("poison", HOSTILE)
+def test_hostile_text_adds_no_markup(poison):
+    for render, data in ((lambda data: page.page(data, "ada" + poison), result()), (overview.overview, summary())):
+        clean, dirty = Outline(render(data)), Outline(render(poisoned(data, poison)))
+        assert dirty.tags == clean.tags
+        assert {(tag, name) for tag, name, _ in dirty.attributes} == {(tag, name) for tag, name, _ in clean.attributes}
+        assert dirty.scripts == clean.scripts
+        assert dirty.policy() == clean.policy()
+        assert all(re.match(r"#|\./|data:,$", link) for link in dirty.links())
+        seen = "".join("�" if ord(c) in (0, 0x1B, 0x202E, 0x2066, 0xD800) else c for c in poison)
+        assert seen in "".join(dirty.text)
+        render(poisoned(data, poison)).encode()
+
+
+def test_hostile_identities_are_inert():
+    for render, data, name in (
+        (overview.overview, summary(), "submission_1000"),
+        (lambda data: page.page(data, "ada"), result(), "softmax"),
+    ):
+        tags = Outline(render(data)).tags
+        for poison in HOSTILE:
+            poisonous = json.loads(json.dumps(data).replace(name, json.dumps(poison)[1:-1]))
+            assert Outline(render(poisonous)).tags == tags
+
+
+@pytest.mark.parametrize(
+    ("target", "href"),
+    [
+        ("a b/report.html", "./a%20b/report.html"),
+        ("javascript:alert(1)", "./javascript%3Aalert%281%29"),
+        ("//example.invalid/x", "./example.invalid/x"),
+        ("../../etc/./passwd", "./etc/passwd"),
+        ("a\\b?c#d%2e", "./a%5Cb%3Fc%23d%252e"),
+        ("\ud800é", "./%3F%C3%A9"),
+    ],
+)
+def test_links_lead_below_the_page(target, href):
+    assert markup.link(target, "x") == f'<a href="{href}">x</a>'
+
+
+def test_link_to_nothing_is_text():
+    assert markup.link("", "<x>") == "&lt;x&gt;"
+
+
+def test_tag_escapes_all_but_html():
+    assert markup.tag("p", "<", markup.tag("b", "&"), title='"') == '<p title="&quot;">&lt;<b>&amp;</b></p>'
+    assert markup.tag("input", hidden=True, disabled=False, value=None) == "<input hidden>"
+
+
+# Pictures
+
+
+def test_maps_mark_what_is_no_number():
+    drawn = picture(MAPS)
+    assert [drawn.count(f">{sign}</text>") for sign in ("NaN", "∞", "−∞")] == [2, 2, 1]
+    assert drawn.count('class="hatch"') == 5
+    assert "query 0: 1, NaN; query 1: ∞, 0.25" in drawn
+    assert "−3.75" in drawn
+
+
+def test_large_maps_have_a_scale_instead_of_numbers():
+    panels = [{**panel, "values": WIDE} for panel in MAPS["panels"]]
+    drawn = picture({**MAPS, "panels": panels})
+    assert ">−11</text>" in drawn
+    assert "5 rows and 12 columns, from −11 to 2" in drawn
+    assert drawn.count(">+</text>") == sum(value > 0 for row in WIDE for value in row)  # a sign, not only a colour
+
+
+def test_scales_reach_from_end_to_end():
+    amounts, apart = Scale(-1.0, 3.0, False), Scale(-2.0, 2.0, True)
+    assert [amounts.colour(value) for value in (-1, 1, 3)] == ["q0", "q4", "q8"]
+    assert [apart.colour(value) for value in (-2, -0.01, 0, 0.01, 2)] == ["d0", "d3", "d4", "d5", "d8"]
+    assert Scale(1.0, 1.0, False).colour(1.0) == "q2"
+    assert Scale(0.0, 0.0, True).colour(0.0) == "d4"
+    assert Scale(-1.7e308, 1.7e308, False).colour(1.7e308) == "q8"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0"), (-0.69314, "−0.693"), (123456.0, "1.2e5"), (-1e-9, "−1e−9"), (2.5e300, "2.5e300")]
+)
+def test_brief_numbers_fit_a_cell(value, text):
+    assert brief(value) == text
+
+
+def test_bars_mark_what_is_missing():
+    drawn = picture(BARS)
+    assert drawn.count('class="bar missing"') == 1
+    assert "✗ never occurs, but must." in drawn
+    assert "5: 0, but must occur" in drawn
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colours", [markup.LIGHT, markup.DARK], ids=["light", "dark"])
+def test_colours_can_be_read(colours):
+    for ink in ("ink", "quiet", "accent", "wrong", "right"):
+        for ground in ("paper", "card", "soft"):
+            assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
+    assert contrast(colours["ink"], colours["wrong-soft"]) >= 4.5
+    for step in range(9):
+        for scale, value in ((Scale(0, 8, False), step), (Scale(-4, 4, True), step - 4)):
+            ground = colours[scale.colour(value)]
+            assert contrast(colours[f"{scale.ink(value)}-ink"], ground) >= 4.5, scale.colour(value)
+    assert contrast(colours["lo-ink"], colours["odd"]) >= 4.5
+
+
+# The class
+
+
+def test_overview_tells_the_class():
+    data = summary()
+    outline = Outline(overview.overview(data))
+    words = " ".join("".join(outline.text).split())
+    assert "2 students: You forgot to scale the scores." in words
+    assert "5 rarer ones" in words
+    assert "look at both before you conclude anything" in words
+    assert "93% alike" in words
+    assert "./similar/1%202.html" in outline.links()
+    assert "Could not be graded: not a zip" in words
+    assert "How many of 29 graded students have full marks" in words
+    assert sum(name == "aria-sort" for _, name, _ in outline.attributes) == 27
+
+
+def test_overview_leaves_out_what_there_is_none_of():
+    data = summary()
+    data |= {"similar": [], "mistakes": []}
+    for one in data["students"]:
+        one |= {"trouble": "", "late": "", "sid": "", "email": "", "name": ""}
+    source = overview.overview(data)
+    for heading in (
+        "Similar pairs",
+        "Most frequent mistakes",
+        "<h2>Could not be graded",
+        "Late",
+        "Email",
+        "Student ID",
+    ):
+        assert heading not in source
+    assert "submission_1000" in source
+
+
+@pytest.mark.parametrize("trouble", ["", "not a zip"])
+def test_overview_of_one_student_and_of_none(trouble):
+    data = summary()
+    data |= {"students": [data["students"][0] | {"trouble": trouble}], "similar": [], "mistakes": []}
+    assert "<b>1</b>" in overview.overview(data)
+    assert "<b>0</b>" in overview.overview(data | {"students": []})
+
+
+def test_pages_are_the_same_twice():
+    data, upside_down = result(), result()
+    for key in ("versions", "hashes", "layers"):
+        upside_down["extra_data"][key] = dict(reversed(data["extra_data"][key].items()))
+    before = copy.deepcopy(data)
+    assert page.page(data, "ada") == page.page(upside_down, "ada")
+    assert data == before
+    whole = summary()
+    assert overview.overview(whole) == overview.overview(whole | {"mistakes": whole["mistakes"][::-1]})
+
+
+def test_overview_of_a_thousand_is_light():
+    assert len(overview.overview(summary(1000)).encode()) < 3_000_000
+
+
+# In a browser
+
+CHROMIUM = shutil.which("chromium")
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+QUIET = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--host-resolver-rules=MAP * ~NOTFOUND",  # what the browser itself would like to ask for stays here, too
+)
+LISTEN = """
+window.blocked = [];
+addEventListener("securitypolicyviolation", event => blocked.push(event.effectiveDirective));
+addEventListener("error", event => blocked.push(String(event.message)), true);
+"""
+REPORT = """
+addEventListener("load", () => setTimeout(() => {
+  const seen = (() => { STEPS })();
+  parent.postMessage(JSON.stringify({
+    seen, blocked, pwned: typeof window.pwned, requests: performance.getEntriesByType("resource").map(one => one.name),
+    overflow: document.documentElement.scrollWidth - innerWidth, width: innerWidth,
+  }), "*");
+}, 50));
+"""
+HOST = """<!DOCTYPE html><meta charset="utf-8"><title>host</title><link rel="icon" href="data:,"><pre id="report"></pre>
+<script>addEventListener("message", event => { report.textContent = event.data; });</script>
+<iframe src="page.html" width="WIDTH" height="800"></iframe>"""
+
+
+def with_scripts(source, *scripts):
+    """A copy of a page in which these scripts may run, too: the first before, the others after its own."""
+    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in scripts]
+    policy = html.unescape(re.search(r'content="(default-src[^"]*)"', source)[1])
+    wider = policy if "script-src" in policy else f"{policy}; script-src"
+    source = source.replace(html.escape(policy), html.escape(" ".join([wider, *hashes])), 1)
+    first, *others = [f"<script>{one}</script>" for one in scripts]
+    source = source.replace("<title>", f"{first}<title>", 1)
+    return source.replace("</body>", "".join(others) + "</body>", 1)
+
+
+def browse(folder, source, steps="", width=390):
+    """Open a page in a frame of this width, take the steps, and return what was seen, with the console's lines."""
+    (folder / "page.html").write_text(with_scripts(source, LISTEN, REPORT.replace("STEPS", steps)))
+    (folder / "host.html").write_text(HOST.replace("WIDTH", str(width)))
+    done = subprocess.run(
+        [
+            *(CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr"),
+            *("--virtual-time-budget=5000", "--dump-dom", (folder / "host.html").as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    found = re.search(r'<pre id="report">(.+?)</pre>', done.stdout, re.DOTALL)
+    assert found, done.stderr[-2000:]
+    console = [line.split("] ", 1)[1] for line in done.stderr.splitlines() if ":CONSOLE" in line]
+    return json.loads(html.unescape(found[1])) | {"console": console}
+
+
+def assert_calm(seen):
+    assert {key: seen[key] for key in ("blocked", "console", "requests", "pwned")} == {
+        **{"blocked": [], "console": [], "requests": [], "pwned": "undefined"}
+    }
+    assert seen["overflow"] <= 0
+
+
+@in_browser
+def test_browser_finds_nothing_to_run_in_a_hostile_page(tmp_path: Path):
+    data, everything = result(), "".join(HOSTILE[:-1])
+    seen = browse(tmp_path, page.page(poisoned(data, everything), everything))
+    assert_calm(seen)
+    assert seen["width"] == 390
+
+
+@in_browser
+def test_browser_sorts_and_searches_the_class(tmp_path: Path):
+    data = summary()
+    steps = """
+    const heads = Array.from(document.querySelectorAll("#students thead th"));
+    const named = name => heads.find(head => head.textContent.startsWith(name));
+    const column = head => Array.from(document.querySelectorAll("#students tbody tr:not([hidden])"),
+      row => row.cells[heads.indexOf(head)].textContent);
+    const click = name => {
+      named(name).querySelector("button").click();
+      return [named(name).getAttribute("aria-sort"), column(named(name))];
+    };
+    const find = text => {
+      const input = document.getElementById("find");
+      input.value = text;
+      input.dispatchEvent(new Event("input"));
+      return [column(named("Name")), document.getElementById("found").textContent];
+    };
+    const seen = {names: click("Name"), up: click("Points"), down: click("Points"), hard: click("exercise_7")};
+    seen.sorted = heads.filter(head => head.getAttribute("aria-sort") !== "none").length;
+    seen.jose = find("JOSE nandu");
+    seen.mail = find("s7@school");
+    seen.cause = find("exercise_3.m04");
+    seen.nobody = find("5");
+    seen.all = find("");
+    document.querySelector("button[data-find='exercise_3.m03']").click();
+    seen.button = [document.getElementById("find").value, column(named("Submission"))];
+    return seen;
+    """
+    seen = browse(tmp_path, overview.overview(data), steps)
+    assert_calm(seen)
+    students, seen = data["students"], seen["seen"]
+    numbers = [int(name.removeprefix("Student ")) for name in seen["names"][1] if name.startswith("Student")]
+    assert seen["names"][0] == "ascending"
+    assert numbers == sorted(numbers)
+    assert len(numbers) == 29
+    points = sorted(one["score"] for one in students if not one["trouble"])
+    assert seen["up"] == ["ascending", [*map(str, points), "–"]]
+    assert seen["down"] == ["descending", [*map(str, points[::-1]), "–"]]
+    assert seen["hard"][1] == [*sorted(seen["hard"][1][:-1]), "–"]
+    assert seen["sorted"] == 1
+    assert seen["jose"] == [["José Ñandú"], "1 of 30"]
+    assert seen["mail"] == [[students[7]["name"]], "1 of 30"]
+    assert sorted(seen["cause"][0]) == sorted(students[i]["name"] for i in (4, 19))
+    assert len(seen["nobody"][0]) < 30  # points are not searched, or every row would be found
+    assert len(seen["all"][0]) == 30
+    assert seen["all"][1] == ""
+    assert seen["button"][0] == "exercise_3.m03"
+    assert sorted(seen["button"][1]) == ["submission_1003", "submission_1018"]
+
+
+@in_browser
+def test_browser_copes_with_a_thousand(tmp_path: Path):
+    steps = """
+    const input = document.getElementById("find");
+    document.querySelector("#students thead button").click();
+    input.value = "s77@school";
+    input.dispatchEvent(new Event("input"));
+    return [document.body.offsetHeight > 0, document.getElementById("found").textContent];
+    """
+    seen = browse(tmp_path, overview.overview(summary(1000)), steps, width=1280)
+    assert_calm(seen)
+    assert seen["seen"] == [True, "1 of 1000"]
+
+
+@in_browser
+def test_browser_would_have_noticed(tmp_path: Path):
+    """The listeners hear what the policy stops: without this, silence would prove nothing."""
+    bad = "<script>window.pwned = 1</script><img src='http://127.0.0.1:9/x.png'><p style='width:900px'>wide</p>"
+    seen = browse(tmp_path, page.page(result(), "ada").replace("</main>", f"{bad}</main>"))
+    assert sorted(set(seen["blocked"]) - {"undefined"}) == ["img-src", "script-src-elem"]
+    assert len(seen["console"]) == 2
+    assert seen["pwned"] == "undefined"
+    assert seen["overflow"] > 0
