@@ -10,13 +10,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
-
-if TYPE_CHECKING:
-    from autograder.grade import Graded
-
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one each: threads do not survive a fork
 
@@ -38,12 +33,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--root", type=Path, default=Path(), help="the repository (default: this folder)")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    grade = commands.add_parser("grade", help="grade zips, folders, .py or .ipynb files")
+    grade = commands.add_parser("grade", help="grade zips, folders, single files, or the export of a whole class")
     grade.add_argument("paths", nargs="*", type=Path, metavar="PATH")
     grade.add_argument("--examples", action="store_true", help="grade the example submissions as well")
     grade.add_argument("--course", default="default", help="a course's name, or a .toml file (default: default)")
     grade.add_argument("--out", type=Path, default=Path("results"), help="where results go (default: results)")
     grade.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once (default: cores)")
+    grade.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="WHO",
+        help="only these (id, name, e-mail, or a pattern like 'a*')",
+    )
+    grade.add_argument("--student", metavar="WHO", help="only this one, and print all that it is told")
+    grade.add_argument("--regrade", action="store_true", help="grade again what was graded before")
+    grade.add_argument("--dask", metavar="ADDRESS", help="on a Dask cluster: its scheduler's address, or 'local'")
     grade.add_argument("--memory", type=float, default=2.0, help="gigabytes that one submission may use (default: 2)")
     grade.add_argument("--no-namespaces", action="store_true", help="do without namespaces, as in a container")
     grade.add_argument(
@@ -71,37 +76,9 @@ def _parser() -> argparse.ArgumentParser:
 def _grade(options: argparse.Namespace) -> int:
     # Before torch is imported: its libraries start threads, and a process with threads cannot be forked safely.
     os.environ |= dict.fromkeys(THREADS, "1")
-    from autograder.course import read_course
-    from autograder.examples import write_examples
-    from autograder.grade import Setting, grade, require_isolation
-    from autograder.isolation import probe
-    from autograder.remote import Limits
+    from autograder.class_run import run
 
-    course = read_course(options.course)
-    paths = list(options.paths)
-    if options.examples:
-        paths += write_examples(options.root / "solutions", options.out / "examples")
-    if not paths:
-        raise UserError("nothing to grade; name zips or folders, or pass --examples")
-    if missing := [path for path in paths if not path.exists()]:
-        raise UserError(f"{missing[0]} does not exist")
-    folders = tuple(options.root / "tests" / part for part in ("public", "hidden"))
-    layers = probe(namespaces=not options.no_namespaces)
-    require_isolation(layers, folders[1], weak_allowed=options.allow_weak_isolation)
-    setting = Setting(course, layers, Limits(memory=int(options.memory * (1 << 30))), folders, max(1, options.jobs))
-    print(f"{course.title}: {len(paths)} submissions, isolation: {layers.name}")
-    total = sum(item.points for item in course.graded)
-    graded = grade(paths, setting, options.out, lambda one: print(_line(one, total), flush=True))
-    bad = [one for one in graded if one.trouble]
-    print(f"{len(graded) - len(bad)} graded, {len(bad)} could not be graded; results are in {options.out}/")
-    return 1 if bad else 0
-
-
-def _line(one: Graded, total: int) -> str:
-    lost = list(dict.fromkeys(row.item.slug for row in one.rows if row.score < row.points))
-    more = f" and {len(lost) - 2} more" if len(lost) > 2 else ""
-    note = one.trouble or (f"lost {', '.join(lost[:2])}{more}" if lost else "")
-    return f"  {one.name:20} {one.score:4} / {total}  {note}"
+    return run(options)
 
 
 def _release(options: argparse.Namespace) -> int:

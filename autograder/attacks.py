@@ -23,10 +23,11 @@ from autograder import regions
 from autograder.course import Course
 from autograder.errors import UserError
 from autograder.files import write_atomically, zipped
-from autograder.grade import Graded, Setting, grade
+from autograder.grade import Setting, grade
 from autograder.isolation import Layers
 from autograder.mutants import Sources
 from autograder.remote import Limits
+from autograder.roster import read_roster
 from autograder.verify import Line
 
 DEADLINE = 2  # seconds that an attacked exercise may take; attacks that hang are many
@@ -91,16 +92,17 @@ def hold(
         den.mkdir(mode=0o711)
         tempfile.tempdir = str(den)
 
-        def run(submissions: dict[str, dict[str, str]], label: str) -> dict[str, Graded]:
+        def run(submissions: dict[str, dict[str, str]], label: str) -> dict[str, Any]:
             paths = []
             for name, texts in submissions.items():
                 paths.append(place / label / f"{name}.zip")
                 write_atomically(paths[-1], zipped(texts))
-            graded = grade(paths, setting, place / label / "out", lambda one: told(f"{layers.name}: {one.name}"))
-            return {one.name: one for one in graded}
+            out = place / label / "out"
+            records = grade(read_roster(paths), setting, out, lambda one: told(f"{layers.name}: {one.id}"))
+            return {one.id: json.loads((out / one.id / "results.json").read_text(encoding="utf-8")) for one in records}
 
         before = run(honest, "before")
-        expected = {name: _stable(one) for name, one in before.items()}
+        expected = {name: _stable(content) for name, content in before.items()}
         submissions: dict[str, dict[str, str]] = {}
         for number, attack in enumerate(attacks):
             hostile = blank | {ATTACKED: blank[ATTACKED] + "\n\n" + attack.source}
@@ -111,20 +113,19 @@ def hold(
         left = [path.name for path in den.iterdir()]
         lines = [_judged(attack, graded.get(attack.name), expected["blank"], layers) for attack in attacks]
         lines.append(Line(f"{layers.name}: left behind", "nothing", ", ".join(left) or "nothing", not left))
-        for name, one in graded.items():
+        for name, content in graded.items():
             if name.startswith("neighbour"):
-                same = _stable(one) == expected["neighbour"]
+                same = _stable(content) == expected["neighbour"]
                 found = "as without attacks" if same else "changed"
                 lines.append(Line(f"{layers.name}: {name}", "as without attacks", found, same))
     return lines
 
 
-def _judged(attack: Attack, graded: Graded | None, blank: dict[str, Any], layers: Layers) -> Line:
+def _judged(attack: Attack, content: dict[str, Any] | None, blank: dict[str, Any], layers: Layers) -> Line:
     what = f"{layers.name}: {attack.name}"
-    if graded is None:
+    if content is None:
         return Line(what, "a result", "no result", False)
     wrong = []
-    content = json.loads(graded.path.read_text(encoding="utf-8"))
     if content["score"]:
         earned = [test["name"] for test in content["tests"] if test["score"]]
         wrong.append(f"earned {content['score']} points: {', '.join(earned)}")
@@ -151,8 +152,7 @@ def traces() -> list[Path]:
     return found
 
 
-def _stable(graded: Graded) -> dict[str, Any]:
-    """A result without its time."""
-    content: dict[str, Any] = json.loads(graded.path.read_text(encoding="utf-8"))
-    del content["execution_time"]
-    return content
+def _stable(content: dict[str, Any]) -> dict[str, Any]:
+    """A result without its time, and without the name of who handed it in."""
+    extra = {key: value for key, value in content["extra_data"].items() if key != "student"}
+    return content | {"execution_time": 0, "extra_data": extra}

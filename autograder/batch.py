@@ -10,8 +10,7 @@ import signal
 import sys
 import time
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -23,26 +22,37 @@ from autograder.isolation.privileges import die_with_parent
 Seating = Callable[[int], Sitting]  # called in the child, with a number that no other child has meanwhile
 
 
-def examine_all(
-    examiner: Examiner, seatings: Sequence[Seating], jobs: int, only: Sequence[Iterable[str] | None] | None = None
-) -> Iterator[tuple[int, list[Outcome], float]]:
-    """Examine many submissions, each in a forked child; yields (index, outcomes, seconds) as they end.
+@dataclass(frozen=True)
+class Candidate:
+    """A submission that waits for its turn. `only` names the exercises to examine, if not all."""
 
+    seating: Seating
+    only: Iterable[str] | None = None
+
+
+def examine_all(
+    examiner: Examiner, candidates: Iterable[Candidate], jobs: int
+) -> Iterator[tuple[int, list[Outcome], float]]:
+    """Examine many submissions, each in a forked child; yields (position, outcomes, seconds) as they end.
+
+    Candidates are asked for only when one of `jobs` places is free, so they need not all exist at once.
     No outcomes at all mean that the child did not come to an end by itself.
     """
-    waiting = deque(enumerate(seatings))
+    waiting = enumerate(candidates)
     slots = set(range(jobs))
     running: dict[int, _Running] = {}  # by the pipe on which outcomes come
     selector = selectors.DefaultSelector()
     gc.freeze()  # a collection in a child would touch, and so copy, every inherited page
     try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                index, seating = waiting.popleft()
+        while True:
+            while slots and (following := next(waiting, None)) is not None:
+                position, candidate = following
                 slot = slots.pop()
-                pipe, child = _fork(examiner, seating, slot, only[index] if only else None)
-                running[pipe] = _Running(index, child, slot)
+                pipe, child = _fork(examiner, candidate.seating, slot, candidate.only)
+                running[pipe] = _Running(position, child, slot)
                 selector.register(pipe, selectors.EVENT_READ)
+            if not running:
+                return
             for key, _ in selector.select():
                 one = running[key.fd]
                 chunk = os.read(key.fd, 1 << 20)
@@ -100,12 +110,13 @@ class _Running:
 
 def _outcomes(received: bytearray) -> list[Outcome]:
     try:
-        return [_revived(row) for row in json.loads(received.decode() or "[]")]
+        return [revived(row) for row in json.loads(received.decode() or "[]")]
     except ValueError:  # the child died while it wrote
         return []
 
 
-def _revived(row: dict[str, Any]) -> Outcome:
+def revived(row: dict[str, Any]) -> Outcome:
+    """An outcome that has been JSON."""
     finding = row.pop("finding")
     if finding is not None:
         told: dict[str, Any] = {name: tuple(finding[name]) for name in ("evidence", "also")}

@@ -7,6 +7,7 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from autograder.errors import UserError
 
@@ -42,6 +43,16 @@ AGAIN = "pack the submission again"
 
 class Refused(UserError):
     """A submission that is not taken in, not even in part."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a submission is: a zip, a folder or a file; one folder of a zip; or some files of a zip or folder."""
+
+    path: Path
+    folder: str = ""  # in the zip at `path`
+    members: tuple[tuple[str, str], ...] = ()  # names in the zip or folder at `path`, and the names they get
+    refusal: str = ""  # why there is nothing to take in, if so
 
 
 @dataclass(frozen=True)
@@ -138,8 +149,8 @@ def left_behind(name: str) -> tuple[str, str] | None:
 # Limits
 
 
-def too_many(name: str) -> Refused:
-    return Refused(f"{quoted(name)}: more than {MAX_ENTRIES:,} files and folders; hand in only your own work")
+def too_many(name: str, most: int) -> Refused:
+    return Refused(f"{quoted(name)}: more than {most:,} files and folders; hand in only your own work")
 
 
 def refuse_too_large(entries: Iterable[Entry]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import secrets
+import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -28,6 +30,9 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def remove_tree(folder: Path) -> None:
     """Delete a folder and all in it, however deep: a submission may nest folders further than Python can recurse."""
+    with contextlib.suppress(OSError, RecursionError):
+        shutil.rmtree(folder)
+        return
     for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):  # it may also have closed folders to their own owner
         subprocess.run([*command, "--", str(folder)], capture_output=True, check=False)
 

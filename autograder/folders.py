@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -33,13 +33,25 @@ def folder_entries(source: Path) -> list[Entry]:
     waiting = [(source, "")]
     while waiting:
         folder, prefix = waiting.pop()
-        for path, name, seen in _listed(folder, prefix):
+        for path, name, seen in listed(folder, prefix, MAX_ENTRIES):
             if len(found) == MAX_ENTRIES:
-                raise too_many(name)
+                raise too_many(name, MAX_ENTRIES)
             entry = _folder_entry(path, name, seen)
             found.append(entry)
             if entry.folder and left_behind(entry.name) is None:
                 waiting.append((path, f"{name}/"))
+    return found
+
+
+def member_entries(folder: Path, members: Iterable[tuple[str, str]]) -> list[Entry]:
+    """Some files of a folder, under new names."""
+    found = []
+    for name, new in members:
+        try:
+            seen = (folder / name).lstat()
+        except (OSError, ValueError):
+            raise Refused(f"{quoted(name)} is not there any more; hand it in again") from None
+        found.append(_folder_entry(folder / name, new, seen))
     return found
 
 
@@ -54,11 +66,11 @@ def _folder_entry(path: Path, name: str, seen: os.stat_result) -> Entry:
     return file_entry(path, clean, seen)
 
 
-def _listed(folder: Path, prefix: str) -> list[tuple[Path, str, os.stat_result]]:
+def listed(folder: Path, prefix: str, most: int) -> list[tuple[Path, str, os.stat_result]]:
     """What is in one folder, in order, but no more of it than it takes to refuse it."""
     try:
         with os.scandir(folder) as listing:
-            items = sorted(islice(listing, MAX_ENTRIES + 1), key=lambda item: item.name)
+            items = sorted(islice(listing, most + 1), key=lambda item: item.name)
         return [
             (Path(item.path), prefix + decoded(os.fsencode(item.name)), item.stat(follow_symlinks=False))
             for item in items

@@ -1,50 +1,46 @@
-"""Grade submissions: take in, examine in workers, and write results when every process is dead."""
+"""Grade submissions: take in, examine in workers, and write results when every process is dead.
+
+Whatever is graded already, by the same checks, course and code, is kept: a run that was interrupted goes on
+where it stopped.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
+import re
 import secrets
 import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 import torch
 
-from autograder.batch import Seating, examine_all
+from autograder.batch import Candidate, examine_all
 from autograder.course import Course
-from autograder.engine import Examiner, Sitting, collect
+from autograder.engine import Examiner, Outcome, Sitting, collect
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_atomically
-from autograder.gradescope import results
+from autograder.gradescope import results, versions
 from autograder.intake import Intake, Refused, take_in
 from autograder.isolation import Layers, processes
 from autograder.page import page
+from autograder.records import Record, read_result
 from autograder.remote import Limits, RemoteChannel
-from autograder.results import Row, rows
+from autograder.results import rows
+from autograder.roster import Entry, Student
 from autograder.submission import Submission
 from autograder.zygote import Zygote
 
 LOWEST_USER, HIGHEST_USER = 61184, 65519  # ids that no login has
-
-
-@dataclass(frozen=True)
-class Graded:
-    """One submission's end: its name, its rows, and why it could not be graded, if so."""
-
-    name: str
-    rows: list[Row]
-    trouble: str
-    path: Path
-
-    @property
-    def score(self) -> int:
-        return sum(row.score for row in self.rows)
+DEN = "grading-"
 
 
 @dataclass(frozen=True)
@@ -58,73 +54,160 @@ class Setting:
     jobs: int
 
 
+@dataclass(frozen=True)
+class Tree:
+    """A submission that has been taken in and waits to be examined."""
+
+    position: int
+    student: Student
+    intake: Intake
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What came of a tree, and where."""
+
+    outcomes: list[Outcome]
+    seconds: float
+    layers: Layers
+    versions: dict[str, str]
+
+
+class Examination(Protocol):
+    """Examines trees somewhere, and says so one by one, in any order."""
+
+    def __call__(self, waiting: Iterator[Tree], done: Callable[[Tree, Examined], None]) -> None: ...
+
+
 def grade(
-    paths: Sequence[Path], setting: Setting, out: Path, told: Callable[[Graded], None] = lambda _: None
-) -> list[Graded]:
-    """Grade each path and write `out`/<name>/results.json; one bad submission never stops the rest."""
-    names = _names(paths)
-    torch.set_num_threads(1)
-    zygote = Zygote()  # first, because it takes as long to start as all the rest
-    graded: dict[int, Graded] = {}
-    try:
-        with _den() as den:
-
-            def job(examiner: Examiner) -> None:
-                _grade_all(examiner, zygote, den, paths, names, setting, out, graded, told)
-
-            collect(setting.folders, job)
-    finally:
-        zygote.close()
-    return [graded[index] for index in sorted(graded)]
-
-
-def _grade_all(
-    examiner: Examiner,
-    zygote: Zygote,
-    den: Path,
-    paths: Sequence[Path],
-    names: Sequence[str],
+    entries: Sequence[Entry],
     setting: Setting,
     out: Path,
-    graded: dict[int, Graded],
-    told: Callable[[Graded], None],
-) -> None:
-    hashes = {"course": _hash([setting.course.path]), "checks": _hash(setting.folders)}
+    told: Callable[[Record], None] = lambda _: None,
+    *,
+    regrade: bool = False,
+    examination: Examination | None = None,
+) -> list[Record]:
+    """Grade every entry into `out`/<id>/; one bad submission never stops the rest."""
+    run = _Run(entries, setting, out, told, regrade)
+    with _den() as den:
+        waiting = run.waiting(den)
+        first = next(waiting, None)
+        if first is not None:  # nothing is started for a run in which everything is graded already
+            (examination or here(setting))(itertools.chain([first], waiting), run.examined)
+    return [run.records[position] for position in sorted(run.records)]
 
-    def finish(index: int, intake: Intake | None, found: list[Row], trouble: str, seconds: float) -> None:
-        content = results(setting.course, found, setting.layers, intake, trouble, hashes)
-        content["execution_time"] = round(seconds, 3)
-        path = out / names[index] / "results.json"
-        write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True).encode())
-        write_atomically(path.with_name("report.html"), page(content, names[index]).encode())
-        graded[index] = Graded(names[index], found, trouble, path)
-        told(graded[index])
 
-    first_user = _free_users(setting.jobs) if setting.layers.own_user else 0
-    ready: list[tuple[int, Intake]] = []
-    seatings: list[Seating] = []
-    for index, path in enumerate(paths):
-        place = den / str(index)
-        place.mkdir(mode=0o711)
-        tree = place / "submission"
-        tree.mkdir(mode=0o750)
-        try:
-            intake = take_in(path, tree)
-        except Refused as refused:
-            finish(index, None, rows(setting.course, []), str(refused), 0.0)
-            remove_tree(place)
-            continue
-        ready.append((index, intake))
-        seatings.append(_seating(zygote, intake, setting, first_user))
-    for position, outcomes, seconds in examine_all(examiner, seatings, setting.jobs):
-        index, intake = ready[position]
-        found = rows(setting.course, outcomes)
+class _Run:
+    """One run over all entries: takes in, keeps what is there, and writes what is new."""
+
+    def __init__(
+        self, entries: Sequence[Entry], setting: Setting, out: Path, told: Callable[[Record], None], regrade: bool
+    ) -> None:
+        self.entries, self.setting, self.out, self.told, self.regrade = entries, setting, out, told, regrade
+        self.records: dict[int, Record] = {}
+        self.hashes = {
+            "course": digest([setting.course.path]),
+            "checks": digest(setting.folders),
+            "grader": digest(sorted(Path(__file__).parent.glob("**/*.py"))),
+            "limits": hashlib.sha256(repr(setting.limits).encode()).hexdigest(),
+        }
+
+    def waiting(self, den: Path) -> Iterator[Tree]:
+        """Take in one entry after the other; yields those that must be examined."""
+        for position, entry in enumerate(self.entries):
+            place = den / str(position)
+            place.mkdir(mode=0o711)
+            tree = place / "submission"
+            tree.mkdir(mode=0o750)
+            try:
+                intake = take_in(entry.source, tree)
+            except Refused as refused:
+                self._refused(position, entry.student, str(refused))
+                remove_tree(place)
+                continue
+            except OSError as error:
+                why = f"could not be read ({error.strerror or error}); is the disk full, or the file gone?"
+                self._refused(position, entry.student, why)
+                remove_tree(place)
+                continue
+            if self._kept(position, entry.student, intake):
+                remove_tree(place)
+            else:
+                yield Tree(position, entry.student, intake)
+
+    def examined(self, tree: Tree, examined: Examined) -> None:
+        found = rows(self.setting.course, examined.outcomes)
         missing = any(row.verdict == "could not check" for row in found)
-        finish(index, intake, found, "some checks could not be run; the fault is ours" if missing else "", seconds)
-        remove_tree(den / str(index))
+        trouble = "some checks could not be run; the fault is ours" if missing else ""
+        content = results(self.setting.course, found, examined.layers, tree.intake, trouble, self.hashes)
+        content["extra_data"]["versions"] = examined.versions
+        self._write(tree.position, tree.student, content, examined.seconds)
+        remove_tree(tree.intake.root.parent)
+
+    def _refused(self, position: int, student: Student, why: str) -> None:
+        course, layers = self.setting.course, self.setting.layers
+        self._write(position, student, results(course, rows(course, []), layers, None, why, self.hashes), 0.0)
+
+    def _kept(self, position: int, student: Student, intake: Intake) -> bool:
+        """Was this very submission graded before, by the same checks, course, code and limits?"""
+        path = self.out / student.id / "results.json"
+        content = None if self.regrade else read_result(path)
+        if content is None or content["extra_data"]["hashes"] != self.hashes | {"submission": intake.digest}:
+            return False
+        if content["extra_data"]["could_not_grade"] or not path.with_name("report.html").is_file():
+            return False
+        if content["extra_data"]["student"] != asdict(student):
+            self._write(position, student, content, content["execution_time"], kept=True)
+        else:
+            self._record(position, content, kept=True)
+        return True
+
+    def _write(
+        self, position: int, student: Student, content: dict[str, Any], seconds: float, *, kept: bool = False
+    ) -> None:
+        content["execution_time"] = round(seconds, 3)
+        content["extra_data"]["student"] = asdict(student)
+        folder = self.out / student.id
+        # The page first: whoever finds a result finds its page, too.
+        write_atomically(folder / "report.html", page(content, student.name or student.id).encode())
+        text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
+        write_atomically(folder / "results.json", text.encode())
+        self._record(position, content, kept=kept)
+
+    def _record(self, position: int, content: dict[str, Any], *, kept: bool) -> None:
+        self.records[position] = replace(Record.of(content), kept=kept)
+        self.told(self.records[position])
 
 
-def _seating(zygote: Zygote, intake: Intake, setting: Setting, first_user: int) -> Seating:
+def here(setting: Setting) -> Examination:
+    """Examine on this machine: one collected suite, a warm zygote, a forked child per submission."""
+
+    def run(waiting: Iterator[Tree], done: Callable[[Tree, Examined], None]) -> None:
+        torch.set_num_threads(1)
+        zygote = Zygote()  # first, because it takes as long to start as all the rest
+        first_user = _free_users(setting.jobs) if setting.layers.own_user else 0
+
+        def job(examiner: Examiner) -> None:
+            trees: dict[int, Tree] = {}
+
+            def candidates() -> Iterator[Candidate]:
+                for number, tree in enumerate(waiting):
+                    trees[number] = tree
+                    yield Candidate(_seating(zygote, tree.intake, setting, first_user))
+
+            for number, outcomes, seconds in examine_all(examiner, candidates(), setting.jobs):
+                done(trees.pop(number), Examined(outcomes, seconds, setting.layers, versions()))
+
+        try:
+            collect(setting.folders, job)
+        finally:
+            zygote.close()
+
+    return run
+
+
+def _seating(zygote: Zygote, intake: Intake, setting: Setting, first_user: int) -> Callable[[int], Sitting]:
     def sit(slot: int) -> Sitting:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
         user = None
@@ -155,7 +238,8 @@ def _give(tree: Path, group: int) -> None:
 @contextlib.contextmanager
 def _den() -> Iterator[Path]:
     """A folder for all that workers see. Its real name is used, because Landlock goes by it."""
-    folder = Path(tempfile.mkdtemp(prefix="grading-")).resolve()
+    _sweep()
+    folder = Path(tempfile.mkdtemp(prefix=f"{DEN}{os.getpid()}-")).resolve()
     folder.chmod(0o711)
     try:
         yield folder
@@ -163,28 +247,24 @@ def _den() -> Iterator[Path]:
         remove_tree(folder)
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
-    """A folder name for each submission: its own, made harmless, with a number if it is taken."""
-    names: list[str] = []
-    for path in paths:
-        stem = path.stem if path.suffix in (".zip", ".py", ".ipynb") else path.name
-        base = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem).strip(".")[:80] or "submission"
-        name, number = base, 2
-        while name.casefold() in {taken.casefold() for taken in names}:
-            name, number = f"{base}-{number}", number + 1
-        names.append(name)
-    return names
+def _sweep() -> None:
+    """Remove what graders of ours left that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{DEN}*-*"):
+        owner = re.fullmatch(rf"{DEN}(\d+)-\w+", folder.name)
+        with contextlib.suppress(OSError):
+            if owner and folder.lstat().st_uid == os.getuid() and not Path(f"/proc/{owner[1]}").exists():
+                remove_tree(folder)
 
 
-def _hash(paths: Sequence[Path]) -> str:
+def digest(paths: Sequence[Path]) -> str:
     """One hash over files and folders, by name and content."""
-    digest = hashlib.sha256()
+    found = hashlib.sha256()
     for path in paths:
         for file in sorted([path] if path.is_file() else (p for p in path.rglob("*") if p.is_file())):
             if "__pycache__" not in file.parts:
-                digest.update(f"{file.relative_to(path.parent).as_posix()}\0".encode())
-                digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+                found.update(f"{file.relative_to(path.parent).as_posix()}\0".encode())
+                found.update(hashlib.sha256(file.read_bytes()).digest())
+    return found.hexdigest()
 
 
 def require_isolation(layers: Layers, hidden: Path, *, weak_allowed: bool) -> None:

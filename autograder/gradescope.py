@@ -45,11 +45,16 @@ def results(
             "advice": [asdict(one) for one in told],
             "isolation": layers.name,
             "layers": asdict(layers),
-            "versions": {"autograder": __version__, "python": platform.python_version(), "torch": torch.__version__},
+            "versions": versions(),
             "hashes": hashes | ({"submission": intake.digest} if intake else {}),
             "could_not_grade": inert(trouble),
         },
     }
+
+
+def versions() -> dict[str, str]:
+    """Of what decides a result, on this machine."""
+    return {"autograder": __version__, "python": platform.python_version(), "torch": torch.__version__}
 
 
 def _test(course: Course, row: Row, names: Sequence[str]) -> dict[str, Any]:

@@ -9,14 +9,18 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
 
 from autograder.entries import (
+    MAX_ENTRIES,
     MIB,
     Entry,
     Refused,
+    Source,
     checked,
     decoded,
     left_behind,
@@ -26,12 +30,13 @@ from autograder.entries import (
     refuse_too_large,
     shown,
     special,
+    too_many,
 )
 from autograder.errors import UserError
-from autograder.folders import file_entry, folder_entries, opened
-from autograder.zips import zip_entries
+from autograder.folders import file_entry, folder_entries, member_entries, opened
+from autograder.zips import zip_entries, zip_folder_entries, zip_member_entries
 
-__all__ = ["Ignored", "Intake", "Refused", "take_in"]
+__all__ = ["Ignored", "Intake", "Refused", "Source", "take_in"]
 
 # What graded files can be: code, notebooks, checkpoints, predictions and the London baseline. An allow-list, because
 # nobody can list everything that some tool takes as configuration (*.pth, pytest.ini, pyproject.toml, ...).
@@ -68,12 +73,12 @@ class Intake:
     digest: str  # of names and contents; the same for a zip and for the folder it was made from
 
 
-def take_in(source: Path, into: Path) -> Intake:
+def take_in(source: Path | Source, into: Path) -> Intake:
     """Copy what can be graded to `into`, a new empty folder, which is left empty if the submission is refused."""
     if into.is_symlink() or not into.is_dir() or any(into.iterdir()):
         raise Refused(f"{quoted(into.name)} is not an empty folder; choose a new one to unpack into")
     try:
-        with _entries(source) as entries:
+        with _entries(source if isinstance(source, Source) else Source(source)) as entries:
             refuse_collisions(entries)
             refuse_too_large(entries)
             return _unpack(entries, into)
@@ -83,25 +88,62 @@ def take_in(source: Path, into: Path) -> Intake:
 
 
 @contextmanager
-def _entries(source: Path) -> Iterator[list[Entry]]:
+def _entries(source: Source) -> Iterator[list[Entry]]:
     """What is in a submission, whatever its kind. Contents can be read as long as the context is open."""
-    name = decoded(os.fsencode(source.name))
+    if source.refusal:
+        raise Refused(source.refusal)
+    path, name = source.path, decoded(os.fsencode(source.path.name))
     try:
-        seen = source.lstat()
+        seen = path.lstat()
     except (OSError, ValueError):
         raise Refused(f"{quoted(name)} is not there; check the path") from None
-    suffix = source.suffix.casefold()
-    if stat.S_ISDIR(seen.st_mode):
-        yield folder_entries(source)
-    elif not stat.S_ISREG(seen.st_mode):
-        raise special(name, seen.st_mode)
-    elif suffix == ".zip":
-        with opened(source, name, seen) as file:
-            yield zip_entries(file, name)
-    elif suffix in (".py", ".ipynb"):
-        yield [file_entry(source, checked(name), seen)]
-    else:
-        raise Refused(f"{quoted(name)} cannot be graded; hand in a .zip, a folder, a .py or an .ipynb file")
+    suffix = path.suffix.casefold()
+    with ExitStack() as stack:
+        if stat.S_ISDIR(seen.st_mode):
+            found = member_entries(path, source.members) if source.members else folder_entries(path)
+            yield _opened_zips(found, stack) if source.members else found
+        elif not stat.S_ISREG(seen.st_mode):
+            raise special(name, seen.st_mode)
+        elif suffix == ".zip":
+            yield _zip_entries(stack.enter_context(opened(path, name, seen)), name, source, stack)
+        elif suffix in (".py", ".ipynb"):
+            yield [file_entry(path, checked(name), seen)]
+        else:
+            raise Refused(f"{quoted(name)} cannot be graded; hand in a .zip, a folder, a .py or an .ipynb file")
+
+
+def _zip_entries(file: BinaryIO, name: str, source: Source, stack: ExitStack) -> list[Entry]:
+    if source.members:
+        return _opened_zips(zip_member_entries(file, name, source.members), stack)
+    if source.folder:
+        return zip_folder_entries(file, name, source.folder)
+    return zip_entries(file, name)
+
+
+def _opened_zips(entries: Iterable[Entry], stack: ExitStack) -> list[Entry]:
+    """Loose files, with what is in a zip among them in its place: a student may upload a zip and one file more."""
+    found = []
+    for entry in entries:
+        if entry.folder or not entry.name.casefold().endswith(".zip"):
+            found.append(entry)
+            continue
+        refuse_too_large([entry])
+        found += zip_entries(stack.enter_context(_copied(entry)), entry.name)
+    if len(found) > MAX_ENTRIES:
+        raise too_many(found[-1].name, MAX_ENTRIES)
+    return found
+
+
+@contextmanager
+def _copied(entry: Entry) -> Iterator[BinaryIO]:
+    """A zip in a file of its own, since reading it means jumping about in it."""
+    with TemporaryFile() as file:
+        try:
+            file.writelines(measured(entry.pieces(), entry.size, entry.name))
+            file.flush()
+        except OSError as error:
+            raise _not_written(entry.name, error) from error
+        yield file
 
 
 # What is kept, and what is left out
@@ -212,8 +254,12 @@ def _write(into: Path, name: str, pieces: Iterable[bytes]) -> str:
                 digest.update(piece)
                 file.write(piece)
     except OSError as error:  # the disk's trouble, not the student's: not Refused
-        raise UserError(f"{quoted(name)} could not be written ({error.strerror}); free some space") from error
+        raise _not_written(name, error) from error
     return digest.hexdigest()
+
+
+def _not_written(name: str, error: OSError) -> UserError:
+    return UserError(f"{quoted(name)} could not be written ({error.strerror}); free some space")
 
 
 def _make_folders(into: Path, name: str) -> None:

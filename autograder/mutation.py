@@ -143,7 +143,7 @@ def variations(code: str, names: Sequence[str] = ()) -> Iterator[tuple[str, str]
 def _parses(text: str) -> bool:
     """Some changes, such as a number where a name is assigned to, are not Python."""
     try:
-        compile(f"def region():\n{textwrap.indent(text, '    ')}", "region", "exec")
+        ast.parse(text)
     except SyntaxError:
         return False
     return True
@@ -162,7 +162,7 @@ class Place:
         """The whole text with something else in this place."""
         self._put(new)
         try:
-            return ast.unparse(ast.fix_missing_locations(tree))
+            return ast.unparse(tree)
         finally:
             self._put(self.node)
 

@@ -22,6 +22,7 @@ from autograder.zygote import Order, Zygote
 
 WATCH = 0.05  # seconds between two looks at a worker's memory
 GRACE = 0.2  # for a dead worker's end to be told
+FAREWELL = 0.05  # for a worker to end by itself
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class Worker:
     def _send(self, frame: bytes, deadline: float) -> None:
         rest = memoryview(frame)
         while rest:
-            self._wait(deadline, write=True)
+            self._watch(deadline)
             try:
                 rest = rest[self.channel.send(rest) :]
             except BlockingIOError:
-                continue
+                select.select([], [self.channel], [], self._patience(deadline))
             except OSError:
                 self._end_of(GRACE)
                 raise Dead(_malformed("your code closed the grader's channel")) from None
@@ -86,10 +87,11 @@ class Worker:
     def _receive(self, count: int, deadline: float) -> bytes:
         received = bytearray()
         while len(received) < count:
-            self._wait(deadline)
+            self._watch(deadline)
             try:
                 chunk = self.channel.recv(min(count - len(received), 1 << 20))
             except BlockingIOError:
+                select.select([self.channel], [], [], self._patience(deadline))
                 continue
             except OSError:
                 chunk = b""
@@ -99,18 +101,17 @@ class Worker:
             received.extend(chunk)
         return bytes(received)
 
-    def _wait(self, deadline: float, *, write: bool = False) -> None:
-        """Until the channel is ready, with an eye on time and memory."""
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise Dead(Trouble("timeout", "", ""))
-            # Whether or not the channel is ready: a reply that trickles must not keep us from looking.
-            if time.monotonic() - self.looked >= WATCH:
-                self._look()
-            reading, writing = ([], [self.channel]) if write else ([self.channel], [])
-            if any(select.select(reading, writing, [], min(left, WATCH))):
-                return
+    def _watch(self, deadline: float) -> None:
+        """An eye on time and memory, also while data comes: a reply that trickles must not keep us from looking."""
+        now = time.monotonic()
+        if now >= deadline:
+            raise Dead(Trouble("timeout", "", ""))
+        if now - self.looked >= WATCH:
+            self._look()
+
+    def _patience(self, deadline: float) -> float:
+        """How long to wait for the channel before looking again."""
+        return max(0.0, min(deadline - time.monotonic(), WATCH))
 
     def _look(self) -> None:
         """Does it stay within its limits?"""
@@ -145,9 +146,10 @@ class Worker:
 
     def kill(self) -> None:
         """End it and everything it started; returns when all of it is gone."""
-        user = self.order.confinement.user
-        kill_tree(self.pid, user)
         self.channel.close()
+        # An honest worker ends by itself when nobody listens any more, which is quicker than killing it.
+        ended = bool(select.select([self.line], [], [], FAREWELL)[0])
+        kill_tree(self.pid, self.order.confinement.user, ended=ended)
         self.line.close()
 
 
@@ -219,6 +221,7 @@ class RemoteChannel:
         self.names = frozenset(names)  # the files of the submission
         self.user = user
         self.worker: Worker | None = None
+        self.epoch = 0  # how many workers have ended
         self.folder: Path | None = None
         self.loaded: set[tuple[str, ...]] = set()  # by the present worker
         self.broken: dict[tuple[str, ...], Trouble] = {}  # files that killed a worker when they were loaded
@@ -356,6 +359,7 @@ class RemoteChannel:
         if self.worker is not None:
             self.worker.kill()
             self.worker = None
+            self.epoch += 1
         if self.folder is not None:
             remove_tree(self.folder)
             self.folder = None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from autograder.report import Message
+from autograder.report import WIDTH, Message
 
 Check = Mapping[str, Any]  # one entry of extra_data.checks
 
@@ -43,13 +43,16 @@ def revived(message: Mapping[str, Any] | None) -> Message | None:
 
 
 class Text:
-    """Plain text."""
+    """Plain text of a width."""
+
+    def __init__(self, width: int = WIDTH) -> None:
+        self.width = width
 
     def checks(self, checks: Sequence[Check]) -> str:
         lines = [f"✓ {check['claim']}" for check in checks if check["verdict"] == "passed"]
         for check, said in told_once([check for check in checks if check["verdict"] != "passed"]):
             lines.append(f"✗ {check['claim']}")
-            lines += [f"  {line}" for line in (said.lines(78) if said else [])]
+            lines += [f"  {line}" for line in (said.lines(self.width - 2) if said else [])]
         return "\n".join(lines)
 
     def summary(self, lines: Sequence[str], advice: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder import lazy, regions
+from autograder.batch import Candidate as Waiting
 from autograder.batch import examine_all
 from autograder.course import Course
 from autograder.engine import Examiner, Outcome, collect
@@ -121,14 +122,14 @@ def _examined(
 ) -> list[Line]:
     lines: dict[int, Line] = {}
     with tempfile.TemporaryDirectory(prefix="gate-") as folder:
-        for number, candidate in enumerate(candidates):
-            lay_out(Path(folder) / str(number), candidate.texts)
-        seatings = [
-            lambda _, n=n, candidate=candidate: sitting(Path(folder) / str(n), candidate.course)
-            for n, candidate in enumerate(candidates)
-        ]
-        only = [candidate.only for candidate in candidates]
-        for index, outcomes, _ in examine_all(examiner, seatings, jobs, only):
+
+        def seated(number: int, candidate: Candidate) -> Waiting:
+            place = Path(folder) / str(number)
+            lay_out(place, candidate.texts)
+            return Waiting(lambda _: sitting(place, candidate.course), candidate.only)
+
+        waiting = (seated(number, candidate) for number, candidate in enumerate(candidates))
+        for index, outcomes, _ in examine_all(examiner, waiting, jobs):
             candidate = candidates[index]
             lines[index] = candidate.judge([*outcomes, *candidate.carried])
             told(f"{len(lines)} of {len(candidates)}: {candidate.what}")

@@ -7,11 +7,13 @@ them, and does not see entries that share their bytes.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import BinaryIO
 
 from autograder.entries import (
@@ -31,6 +33,8 @@ from autograder.entries import (
 MAX_RATIO = 200
 RATIO_COUNTS_BEYOND = 50 * MIB  # a small file of one repeated character is no bomb
 MAX_DIRECTORY = 4 * MIB  # of a zip: 2,000 entries with the longest names fit
+MAX_CLASS_ENTRIES = 300_000  # of a zip that holds a whole class; each submission in it has the limits above
+MAX_CLASS_DIRECTORY = 64 * MIB
 
 STORED, DEFLATED = 0, 8  # the others can give any amount of memory's worth for one byte, and no common tool uses them
 ENCRYPTED = 0x1 | 0x40 | 0x2000  # flags: password, strong encryption, hidden directory
@@ -43,7 +47,7 @@ CENTRAL = struct.Struct("<4s4x2H4x3I4H2x2I")
 LOCAL = struct.Struct("<4s2x2H4x3I2H")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Record:
     """What the directory at the end of a zip says about one entry."""
 
@@ -67,11 +71,14 @@ class _Record:
 
 def zip_entries(file: BinaryIO, archive: str) -> list[Entry]:
     """The entries of a zip, once all that can be checked without unpacking has been."""
-    try:
-        records, end = _directory(file, archive)
-    except struct.error:
-        raise _damaged(archive) from None
-    names = [_checked_record(record) for record in records]
+    records, end = _directory(file, archive, MAX_ENTRIES, MAX_DIRECTORY)
+    return _entries(file, [(record, record.name) for record in records], end)
+
+
+def _entries(file: BinaryIO, named: Sequence[tuple[_Record, str]], end: int) -> list[Entry]:
+    """Entries under the names given: all those of a zip, or those of one submission in it."""
+    names = [_checked_record(record, name) for record, name in named]
+    records = [record for record, _ in named]
     _refuse_bombs(records)
     starts = _data_starts(file, records, end)
     return [
@@ -81,11 +88,87 @@ def zip_entries(file: BinaryIO, archive: str) -> list[Entry]:
     ]
 
 
-def _directory(file: BinaryIO, archive: str) -> tuple[list[_Record], int]:
+# A zip that holds a whole class
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What is in such a zip. Names are as they are in it, checked by nothing but the functions below."""
+
+    records: list[_Record]
+    end: int  # of all data
+
+    @cached_property
+    def folders(self) -> dict[str, list[tuple[_Record, str]]]:
+        """What is in each folder of the first two levels, with the names from there on."""
+        found: dict[str, list[tuple[_Record, str]]] = {}
+        for record in self.records:
+            for depth in (1, 2):
+                folder, rest = divided(record.name, depth)
+                if folder.count("/") == depth - 1 and (rest or record.is_folder):
+                    found.setdefault(folder, []).append((record, rest))
+        return found
+
+    @cached_property
+    def by_name(self) -> dict[str, list[_Record]]:
+        found: dict[str, list[_Record]] = {}
+        for record in self.records:
+            found.setdefault(record.name, []).append(record)
+        return found
+
+
+def divided(name: str, depth: int) -> tuple[str, str]:
+    """The first parts of a name, and the rest, which may well be hostile; empty parts and '.' do not count."""
+    parts = re.split(r"[/\\]", name)
+    named = [place for place, part in enumerate(parts) if part not in ("", ".")][:depth]
+    rest = named[-1] + 1 if len(named) == depth else len(parts)
+    return "/".join(parts[place] for place in named), "/".join(parts[rest:])
+
+
+_CATALOGUES: dict[tuple[int, ...], Catalogue] = {}  # the last one: a thousand submissions in turn ask for the same
+
+
+def catalogue(file: BinaryIO, archive: str) -> Catalogue:
+    """Read once for all submissions in a zip, as long as it is the same file, unchanged."""
+    now = os.fstat(file.fileno())
+    key = (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+    if key not in _CATALOGUES:
+        _CATALOGUES.clear()
+        _CATALOGUES[key] = Catalogue(*_directory(file, archive, MAX_CLASS_ENTRIES, MAX_CLASS_DIRECTORY))
+    return _CATALOGUES[key]
+
+
+def zip_folder_entries(file: BinaryIO, archive: str, folder: str) -> list[Entry]:
+    """One submission: a folder of the first two levels. What other folders hold has no say in it."""
+    whole = catalogue(file, archive)
+    named = whole.folders.get(folder, [])
+    if len(named) > MAX_ENTRIES:
+        raise too_many(folder, MAX_ENTRIES)
+    return _entries(file, named, whole.end)
+
+
+def zip_member_entries(file: BinaryIO, archive: str, members: Iterable[tuple[str, str]]) -> list[Entry]:
+    """One submission: some files of the zip, under new names."""
+    whole = catalogue(file, archive)
+    named = [(record, new) for name, new in members for record in whole.by_name.get(name, [])]
+    return _entries(file, named, whole.end)
+
+
+# The format
+
+
+def _directory(file: BinaryIO, archive: str, most: int, most_bytes: int) -> tuple[list[_Record], int]:
+    try:
+        return _read_directory(file, archive, most, most_bytes)
+    except struct.error:
+        raise _damaged(archive) from None
+
+
+def _read_directory(file: BinaryIO, archive: str, most: int, most_bytes: int) -> tuple[list[_Record], int]:
     """All entries, and where their data must end. Sizes and counts are checked before memory is spent on them."""
     count, size, offset, end = _end_record(file, archive)
-    if count > MAX_ENTRIES or size > MAX_DIRECTORY:
-        raise too_many(archive)
+    if count > most or size > most_bytes:
+        raise too_many(archive, most)
     start = end - size
     prefix = start - offset  # of programs that unpack themselves; offsets do not count it
     if prefix < 0:
@@ -155,9 +238,9 @@ def _wide_values(extra: bytes) -> Iterator[int]:
     raise struct.error
 
 
-def _checked_record(record: _Record) -> str:
-    """The clean name of an entry; '' for the root folder, which needs no entry."""
-    name = checked(record.name)
+def _checked_record(record: _Record, called: str) -> str:
+    """The clean form of the name that an entry gets; '' for the root folder, which needs no entry."""
+    name = checked(called)
     shown = quoted(record.name)
     if stat.S_IFMT(record.mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise special(record.name, record.mode)

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402 (the path comes first)
 
-from autograder.batch import Seating, examine_all  # noqa: E402
+from autograder.batch import Candidate, examine_all  # noqa: E402
 from autograder.course import Course, read_course  # noqa: E402
 from autograder.engine import Examiner, Outcome, Sitting, collect  # noqa: E402
 from autograder.loading import forget  # noqa: E402
@@ -97,14 +97,13 @@ def judge(
     def run(examiner: Examiner) -> None:
         solved = _solved(examiner, sources, course)
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-            seatings: list[Seating] = []
-            for number, mutant in enumerate(chosen):
-                root = Path(folder) / str(number)
-                lay_out(root, mutant.submission(sources))
-                seatings.append(lambda _, root=root: _confined(root, course, seed))
-            only = [_touched(course, mutant.file) for mutant in chosen]
-            for index, outcomes, _ in examine_all(examiner, seatings, jobs, only):
-                rest = [outcome for outcome in solved if outcome.exercise not in only[index]]
+            waiting = (
+                _candidate(Path(folder) / str(number), mutant, sources, course, seed)
+                for number, mutant in enumerate(chosen)
+            )
+            for index, outcomes, _ in examine_all(examiner, waiting, jobs):
+                only = _touched(course, chosen[index].file)
+                rest = [outcome for outcome in solved if outcome.exercise not in only]
                 verdicts[index] = Verdict(chosen[index], tuple(outcomes), frozenset(lost(course, [*outcomes, *rest])))
                 told(len(verdicts))
 
@@ -125,6 +124,11 @@ def _solved(examiner: Examiner, sources: Sources, course: Course) -> list[Outcom
 def _touched(course: Course, file: str) -> list[str]:
     """The exercises that a file may hold; the others run the very code that the solution ran."""
     return [item.slug for item in course.graded if Path(file).name in {Path(name).name for name in item.files}]
+
+
+def _candidate(root: Path, mutant: Mutant, sources: Sources, course: Course, seed: int) -> Candidate:
+    lay_out(root, mutant.submission(sources))
+    return Candidate(lambda _: _confined(root, course, seed), _touched(course, mutant.file))
 
 
 def _confined(root: Path, course: Course, seed: int) -> Sitting:

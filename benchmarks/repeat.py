@@ -19,6 +19,7 @@ from autograder.grade import Setting, grade  # noqa: E402
 from autograder.isolation import probe  # noqa: E402
 from autograder.mutants import Sources  # noqa: E402
 from autograder.remote import Limits  # noqa: E402
+from autograder.roster import read_roster  # noqa: E402
 
 
 def main() -> int:
@@ -29,10 +30,15 @@ def main() -> int:
         path = Path(folder) / "solution.zip"
         path.write_bytes(zipped(Sources(ROOT / "solutions").solved()))
         started = time.monotonic()
-        graded = grade([path] * times, setting, Path(folder) / "out")
+        graded = grade(read_roster([path] * times), setting, Path(folder) / "out")
         seconds = time.monotonic() - started
-        texts = {re.sub(r'"execution_time": [\d.]+', "", one.path.read_text()) for one in graded}
-        scores = collections.Counter(json.loads(one.path.read_text())["score"] for one in graded)
+        texts = {
+            re.sub(r'"execution_time": [\d.]+', "", (Path(folder) / "out" / one.id / "results.json").read_text())
+            for one in graded
+        }
+        scores = collections.Counter(
+            json.loads((Path(folder) / "out" / one.id / "results.json").read_text())["score"] for one in graded
+        )
     print(f"isolation: {setting.layers.name}")
     print(f"{times} gradings: {', '.join(f'{count} x {score} points' for score, count in scores.items())}")
     print(f"different results: {len(texts)}; {seconds:.0f} s, {seconds / times:.2f} s each")

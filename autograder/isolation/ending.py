@@ -25,11 +25,12 @@ class _Process(NamedTuple):
     state: str
 
 
-def kill_tree(pid: int, user: int | None) -> None:
+def kill_tree(pid: int, user: int | None, *, ended: bool = False) -> None:
     """Kill a worker by the pid that its parent knows, with every process it started; return when they are gone.
 
-    `user` is the worker's own, if it has one: then everything of that user is killed, wherever it is. The worker
-    must not have been waited for yet, or the pid may be somebody else's. TimeoutError if something survives.
+    `user` is the worker's own, if it has one: then everything of that user is killed, wherever it is. If the worker
+    has `ended` and been waited for, its pid may be somebody else's, so only what it left is looked for. TimeoutError
+    if something survives.
     """
     if user is not None and user in (0, os.getuid()):
         raise ValueError(f"user {user} is not a worker's own")
@@ -37,7 +38,7 @@ def kill_tree(pid: int, user: int | None) -> None:
         _kill_session(pid)
         return
     deadline = time.monotonic() + _PATIENCE
-    while alive := processes(pid, user):
+    while alive := processes(pid, user, ended=ended):
         if time.monotonic() > deadline:
             raise TimeoutError(f"processes {alive} cannot be killed")
         if user is not None:
@@ -50,10 +51,10 @@ def kill_tree(pid: int, user: int | None) -> None:
         time.sleep(_PAUSE)
 
 
-def processes(pid: int, user: int | None) -> list[int]:
+def processes(pid: int, user: int | None, *, ended: bool = False) -> list[int]:
     """The living processes of a worker: itself, its descendants, those of its session and those of its user."""
     table = _table()
-    found = {one.pid for one in table if one.session == pid or one.user == user or one.pid == pid}
+    found = {one.pid for one in table if one.session == pid or one.user == user or (one.pid == pid and not ended)}
     while more := {one.pid for one in table if one.parent in found} - found:
         found |= more
     return [one.pid for one in table if one.pid in found and one.state not in _GONE]

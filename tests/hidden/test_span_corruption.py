@@ -22,22 +22,22 @@ def test_span_corruption_form(submission):
 
 def test_span_corruption_keeps_every_length(submission):
     """every kept length from 4 to 7/8 of the block size is possible"""
-    spans.every_length_is_possible(spans.draw(submission, MIDDLE, [0] * 800), MIDDLE)
+    spans.every_length_is_possible(spans.sample(submission, MIDDLE, 0, 800), MIDDLE)
 
 
 def test_span_corruption_takes_a_quarter(submission):
     """the span takes a quarter of the kept text on average"""
-    spans.span_is_a_quarter(lambda count: spans.draw(submission, LARGE, [0] * count), 400, 4000)
+    spans.span_is_a_quarter(lambda count: spans.sample(submission, LARGE, 0, count), 400, 4000)
 
 
 def test_span_corruption_varies(submission):
     """length and place of the span are random, with text on both sides"""
-    spans.span_varies(spans.draw(submission, MIDDLE, [1] * 600))
+    spans.span_varies(spans.sample(submission, MIDDLE, 0, 800))
 
 
 def test_span_corruption_is_fresh(submission):
     """asked again, the same document gives another example"""
-    spans.randomness_is_fresh(spans.draw(submission, LARGE, [1] * 40))
+    spans.randomness_is_fresh(spans.sample(submission, LARGE, 0, 40))
 
 
 def test_span_corruption_short_documents(submission):

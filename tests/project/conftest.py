@@ -77,7 +77,7 @@ def warm(course: Course) -> Iterator[Callable[[Path, Sequence[str] | None], list
         def ask(submission: Path, only: Sequence[str] | None) -> list[Outcome]:
             line.write(json.dumps([str(submission), only]) + "\n")
             line.flush()
-            return [batch._revived(row) for row in json.loads(line.readline())]
+            return [batch.revived(row) for row in json.loads(line.readline())]
 
         yield ask
     ours.close()

@@ -11,6 +11,7 @@ from autograder.course import read_course
 from autograder.grade import Setting, grade
 from autograder.isolation import probe
 from autograder.remote import Limits
+from autograder.roster import read_roster
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 
@@ -155,11 +156,12 @@ def told(tmp_path_factory, root):
     folders = (root / "tests/public", root / "tests/hidden")
     setting = Setting(read_course(str(course)), probe(), Limits(memory=1 << 28), folders, 2)
     found = {}
-    for name, one in zip(FAILURES, grade(paths, setting, folder / "out"), strict=True):
+    for name, one in zip(FAILURES, grade(read_roster(paths), setting, folder / "out"), strict=True):
         assert one.score == 0
-        for row in json.loads(one.path.read_text())["tests"]:
+        results = folder / "out" / one.id
+        for row in json.loads((results / "results.json").read_text())["tests"]:
             found[row["extra_data"]["part"], name] = row["output"]
-        assert one.path.with_name("report.html").read_text().startswith("<!DOCTYPE html>")
+        assert (results / "report.html").read_text().startswith("<!DOCTYPE html>")
     return found
 
 

@@ -1,0 +1,170 @@
+"""The command `grade`: from what a TA has on disk to results, gradebook and overview of the whole class."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from autograder.cluster import on_cluster
+from autograder.course import Course, read_course
+from autograder.errors import UserError
+from autograder.examples import write_examples
+from autograder.files import write_atomically
+from autograder.grade import Setting, grade, require_isolation
+from autograder.gradebook import gradebook, summary
+from autograder.isolation import probe
+from autograder.overview import overview
+from autograder.records import Record, read_result
+from autograder.remote import Limits
+from autograder.render import Text
+from autograder.report import WIDTH, inert
+from autograder.roster import Entry, read_roster
+
+
+def run(options: argparse.Namespace) -> int:
+    course = read_course(options.course)
+    entries = _chosen(options)
+    folders = tuple(options.root / "tests" / part for part in ("public", "hidden"))
+    layers = probe(namespaces=not options.no_namespaces)
+    require_isolation(layers, folders[1], weak_allowed=options.allow_weak_isolation)
+    limits = Limits(memory=int(options.memory * (1 << 30)))
+    setting = Setting(course, layers, limits, folders, max(1, options.jobs))
+    where = f"Dask ({options.dask})" if options.dask else f"isolation: {layers.name}"
+    print(f"{course.title}: {_many(len(entries))}, {where}", flush=True)
+    examination = on_cluster(options.dask, setting, weak_allowed=options.allow_weak_isolation) if options.dask else None
+    with Progress(course, len(entries)) as progress:
+        records = grade(entries, setting, options.out, progress.told, regrade=options.regrade, examination=examination)
+    if options.student:
+        _look(options.out, records)
+        return 1 if any(record.trouble for record in records) else 0
+    if not options.only:
+        _publish(options.out, course, records)
+    return _close(records, options.out, progress)
+
+
+def _chosen(options: argparse.Namespace) -> list[Entry]:
+    """The submissions that were asked for."""
+    paths = list(options.paths)
+    if options.examples:
+        paths += write_examples(options.root / "solutions", options.out / "examples")
+    if not paths:
+        raise UserError("nothing to grade; name zips or folders, or pass --examples")
+    if missing := [path for path in paths if not path.exists()]:
+        raise UserError(f"{missing[0]} does not exist")
+    entries = read_roster(paths)
+    wanted = [options.student] if options.student else options.only
+    if wanted:
+        entries = [entry for entry in entries if any(_is(entry, pattern) for pattern in wanted)]
+        if not entries:
+            raise UserError(
+                f"no submission matches {', '.join(wanted)}; an id, a name, an e-mail or a pattern like 'a*' does"
+            )
+    if options.student and len(entries) > 1:
+        ids = ", ".join(entry.student.id for entry in entries[:5])
+        raise UserError(f"{len(entries)} submissions match {options.student} ({ids}); name one of them")
+    return entries
+
+
+def _is(entry: Entry, pattern: str) -> bool:
+    student = entry.student
+    known = (student.id, student.name, student.sid, student.email)
+    return any(fnmatch.fnmatchcase(value.casefold(), pattern.casefold()) for value in known if value)
+
+
+def _publish(out: Path, course: Course, records: Sequence[Record]) -> None:
+    """The files about the whole class."""
+    content = summary(course, records)
+    write_atomically(out / "gradebook.csv", gradebook(course, records))
+    text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
+    write_atomically(out / "summary.json", text.encode())
+    write_atomically(out / "index.html", overview(content).encode())
+
+
+def _look(out: Path, records: Sequence[Record]) -> None:
+    """Everything about one submission, in the terminal."""
+    for record in records:
+        content = read_result(out / record.id / "results.json")
+        assert content is not None
+        people = " ".join(part for part in (record.student.name, record.student.email, record.student.late) if part)
+        print(f"\n{record.id} {inert(people)}".rstrip())
+        extra = content["extra_data"]
+        for line in (
+            Text()
+            .summary(extra["summary"], [f"{one['exercise']}: {one['says']}" for one in extra["advice"]])
+            .splitlines()
+        ):
+            print("\n".join(textwrap.wrap(line, WIDTH, subsequent_indent="  ")))
+        for test in content["tests"]:
+            print(f"\n{test['name']}: {test['score']} / {test['max_score']}")
+            print(textwrap.indent(Text(WIDTH - 2).checks(test["extra_data"]["checks"]), "  "))
+
+
+def _close(records: Sequence[Record], out: Path, progress: Progress) -> int:
+    bad = [record for record in records if record.trouble]
+    kept = sum(record.kept for record in records)
+    told = f"{len(records) - len(bad)} graded"
+    if kept:
+        told += f" ({kept} of them before)"
+    told += f", {len(bad)} could not be graded; {progress.seconds:.0f} s; results are in {out}/"
+    print(told)
+    for record in bad[:20] if progress.live else []:
+        print(f"  {record.id}: {inert(record.trouble)}")
+    if len(bad) > 20 and progress.live:
+        print(f"  and {len(bad) - 20} more; {out / 'index.html'} lists them all")
+    return 1 if bad else 0
+
+
+def _many(count: int) -> str:
+    return f"{count} submission{'s' * (count != 1)}"
+
+
+class Progress:
+    """On a terminal, one line with a bar, a rate and the time left; elsewhere, a line for each submission."""
+
+    def __init__(self, course: Course, total: int) -> None:
+        self.points = sum(item.points for item in course.graded if not item.extra_credit)
+        self.total, self.done, self.fresh = total, 0, 0
+        self.live = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        self.started = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def told(self, record: Record) -> None:
+        self.done += 1
+        self.fresh += not record.kept
+        if not self.live or self.total <= 20:
+            print(f"{self._clear()}{self._line(record)}", flush=True)
+        if self.live:
+            print(f"{self._clear()}{self._bar()}", end="", flush=True)
+
+    def _clear(self) -> str:
+        return "\r\033[K" if self.live else ""
+
+    def _line(self, record: Record) -> str:
+        more = f" and {len(record.lost) - 2} more" if len(record.lost) > 2 else ""
+        note = inert(record.trouble) or (f"lost {', '.join(record.lost[:2])}{more}" if record.lost else "")
+        return f"  {record.id:20} {record.score:4} / {self.points}  {note}{' (kept)' if record.kept else ''}".rstrip()
+
+    def _bar(self) -> str:
+        width = max(10, min(30, shutil.get_terminal_size((80, 24)).columns - 45))
+        full = width * self.done // max(1, self.total)
+        rate = self.fresh / max(self.seconds, 1e-3)
+        left = f"{(self.total - self.done) / rate:.0f} s left" if rate and self.done < self.total else ""
+        return f"{'█' * full}{'░' * (width - full)} {self.done} of {self.total}  {rate:.1f} a second  {left}"
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            print(self._clear(), end="", flush=True)

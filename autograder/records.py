@@ -1,0 +1,73 @@
+"""What is remembered of one graded submission: enough for the gradebook and the overview, and no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.diagnose import TOGETHER
+from autograder.roster import Student
+
+
+@dataclass(frozen=True)
+class Record:
+    """One submission's end."""
+
+    student: Student
+    score: int
+    exercises: dict[str, int]  # points by slug
+    lost: tuple[str, ...]  # the exercises that did not get all of their points
+    causes: dict[str, str]  # the known mistakes that were named, and what was said of each
+    advice: str  # what to fix first
+    trouble: str  # why it could not be graded, if so
+    isolation: str
+    seconds: float
+    kept: bool = False  # graded in an earlier run
+
+    @property
+    def id(self) -> str:
+        return self.student.id
+
+    @staticmethod
+    def of(content: Mapping[str, Any]) -> Record:
+        """From a results.json, whoever wrote it."""
+        extra = content["extra_data"]
+        exercises: dict[str, int] = {}
+        lost: dict[str, None] = {}
+        causes: dict[str, str] = {}
+        roots = {one["exercise"] for one in extra["advice"]}  # what only follows from another mistake is no mistake
+        for test in content["tests"]:
+            about = test["extra_data"]
+            exercises[about["exercise"]] = exercises.get(about["exercise"], 0) + test["score"]
+            if test["score"] < test["max_score"]:
+                lost[about["exercise"]] = None
+            for check in about["checks"]:
+                own = check["cause"].startswith(f"{about['exercise']}.") and TOGETHER not in check["cause"]
+                if own and about["exercise"] in roots and check["message"]:
+                    causes[check["cause"]] = check["message"]["says"]
+        first = extra["advice"][0] if extra["advice"] else None
+        return Record(
+            student=Student(**extra["student"]),
+            score=content["score"],
+            exercises=exercises,
+            lost=tuple(lost),
+            causes=causes,
+            advice=f"{first['exercise']}: {first['says']}" if first else "",
+            trouble=extra["could_not_grade"],
+            isolation=extra["isolation"],
+            seconds=content["execution_time"],
+        )
+
+
+def read_result(path: Path) -> dict[str, Any] | None:
+    """A results.json of an earlier run, or None if there is none that can be read whole."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        Record.of(content)
+        content["extra_data"]["hashes"], content["execution_time"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return content

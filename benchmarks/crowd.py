@@ -1,0 +1,141 @@
+"""A crowd: python benchmarks/crowd.py [COUNT]. Grades that many submissions, one in ten hostile or broken.
+
+Every one must have a result, the honest ones exactly the score they earn, and nothing may be left running.
+Prints time, rate and peak memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from autograder import regions  # noqa: E402 (the path comes first)
+from autograder.attacks import ATTACKED, read_attacks  # noqa: E402
+from autograder.course import read_course  # noqa: E402
+from autograder.files import zipped  # noqa: E402
+from autograder.mistakes import read_table  # noqa: E402
+from autograder.mutants import Sources  # noqa: E402
+
+
+def crowd(folder: Path, count: int) -> dict[str, int | None]:
+    """Write the submissions; returns the score that each must get, or None for those that cannot be graded."""
+    course, sources = read_course("default"), Sources(ROOT / "solutions")
+    points = {item.slug: item.points for item in course.graded}
+    total = sum(points.values())
+    mistakes = read_table(ROOT / "solutions/mistakes")
+    variants = read_table(ROOT / "solutions/variants", "variant")
+    attacks = read_attacks(ROOT / "tests/project/attacks")
+    blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
+    chance = random.Random(7)
+    expected: dict[str, int | None] = {}
+    for number in range(count):
+        name = f"student{number:04}"
+        note = {"src/notes.py": f"NUMBER = {number}\n"}  # no two are equal to the byte
+        if number % 20 == 0:
+            attack = attacks[number // 20 % len(attacks)]
+            texts, expected[name] = blank | {ATTACKED: blank[ATTACKED] + "\n\n" + attack.source}, 0
+        elif number % 20 == 10:
+            whole = zipped(sources.solved())
+            (folder / f"{name}.zip").write_bytes(chance.choice([b"", b"no zip", whole[:-200], whole[:40] + whole[60:]]))
+            expected[name] = None
+            continue
+        elif number % 3 == 0:
+            mistake = mistakes[number // 3 % len(mistakes)]
+            texts, expected[name] = sources.mutant(mistake), total - sum(points[slug] for slug in mistake.breaks)
+        elif number % 3 == 1:
+            texts, expected[name] = sources.mutant(variants[number // 3 % len(variants)]), total
+        else:
+            texts, expected[name] = sources.solved(), total
+        (folder / f"{name}.zip").write_bytes(zipped(texts | note))
+    return expected
+
+
+def memory_of(leader: int) -> int:
+    """Kilobytes that a process and all its descendants hold together; shared pages count once."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(fields[1])
+        except OSError:
+            continue
+    found = {leader}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    total = 0
+    for pid in found:
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        except (OSError, StopIteration):
+            continue
+    return total
+
+
+def main(count: int) -> int:
+    with tempfile.TemporaryDirectory() as name:
+        folder, out = Path(name) / "class", Path(name) / "out"
+        folder.mkdir()
+        expected = crowd(folder, count)
+        before = set(os.listdir("/proc"))
+        command = [sys.executable, "-m", "autograder", "--root", str(ROOT), "grade", str(folder), "--out", str(out)]
+        started = time.monotonic()
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+        peak = [0]
+
+        def watch() -> None:
+            while process.poll() is None:
+                peak[0] = max(peak[0], memory_of(process.pid))
+                time.sleep(2)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        process.wait()
+        watcher.join()
+        seconds = time.monotonic() - started
+        wrong = []
+        for student, score in expected.items():
+            path = out / student / "results.json"
+            if not path.is_file():
+                wrong.append(f"{student}: no result")
+                continue
+            content = json.loads(path.read_text())
+            refused = bool(content["extra_data"]["could_not_grade"])
+            if refused != (score is None) or content["score"] != (score or 0):
+                why = content["extra_data"]["could_not_grade"]
+                wrong.append(f"{student}: {content['score']} points {why}, expected {score}")
+        time.sleep(1)
+        left = [
+            pid
+            for pid in set(os.listdir("/proc")) - before
+            if pid.isdigit() and "autograder" in _command_line(pid) and int(pid) != os.getpid()
+        ]
+    for line in wrong[:20]:
+        print(line)
+    print(f"{count} submissions, {sum(score is None for score in expected.values())} of them broken, ", end="")
+    print(f"{sum(number % 20 == 0 for number in range(count))} hostile: {len(wrong)} wrong or missing results")
+    print(
+        f"{seconds:.0f} s, {count / seconds:.1f} a second; peak memory {peak[0] / 1024:.0f} MB; left running: {len(left)}"
+    )
+    return 1 if wrong or left else 0
+
+
+def _command_line(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
