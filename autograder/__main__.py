@@ -48,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     grade.add_argument("--student", metavar="WHO", help="only this one, and print all that it is told")
     grade.add_argument("--regrade", action="store_true", help="grade again what was graded before")
+    grade.add_argument("--similar", action="store_true", help="also look for submissions that are alike")
     grade.add_argument("--dask", metavar="ADDRESS", help="on a Dask cluster: its scheduler's address, or 'local'")
     grade.add_argument("--memory", type=float, default=2.0, help="gigabytes that one submission may use (default: 2)")
     grade.add_argument("--no-namespaces", action="store_true", help="do without namespaces, as in a container")

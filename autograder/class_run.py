@@ -10,23 +10,28 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from autograder.cluster import on_cluster
+from autograder.comparison import comparison
 from autograder.course import Course, read_course
 from autograder.errors import UserError
 from autograder.examples import write_examples
 from autograder.files import write_atomically
 from autograder.grade import Setting, grade, require_isolation
 from autograder.gradebook import gradebook, summary
+from autograder.intake import Intake
 from autograder.isolation import probe
 from autograder.overview import overview
 from autograder.records import Record, read_result
 from autograder.remote import Limits
 from autograder.render import Text
 from autograder.report import WIDTH, inert
-from autograder.roster import Entry, read_roster
+from autograder.roster import Entry, Student, read_roster
+from autograder.similar import similar
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,13 +45,23 @@ def run(options: argparse.Namespace) -> int:
     where = f"Dask ({options.dask})" if options.dask else f"isolation: {layers.name}"
     print(f"{course.title}: {_many(len(entries))}, {where}", flush=True)
     examination = on_cluster(options.dask, setting, weak_allowed=options.allow_weak_isolation) if options.dask else None
+    texts: dict[str, dict[str, str]] | None = {} if options.similar else None
     with Progress(course, len(entries)) as progress:
-        records = grade(entries, setting, options.out, progress.told, regrade=options.regrade, examination=examination)
+        records = grade(
+            entries,
+            setting,
+            options.out,
+            progress.told,
+            regrade=options.regrade,
+            examination=examination,
+            seen=None if texts is None else partial(_remember, texts),
+        )
     if options.student:
         _look(options.out, records)
         return 1 if any(record.trouble for record in records) else 0
     if not options.only:
-        _publish(options.out, course, records)
+        alike = [] if texts is None else _compare(options.out, options.root / "student", texts, records)
+        _publish(options.out, course, records, alike)
     return _close(records, options.out, progress)
 
 
@@ -79,9 +94,30 @@ def _is(entry: Entry, pattern: str) -> bool:
     return any(fnmatch.fnmatchcase(value.casefold(), pattern.casefold()) for value in known if value)
 
 
-def _publish(out: Path, course: Course, records: Sequence[Record]) -> None:
+def _remember(texts: dict[str, dict[str, str]], student: Student, intake: Intake) -> None:
+    """Keep what a submission says, for as long as the run takes."""
+    code = [name for name in intake.files if name.endswith((".py", ".ipynb"))]
+    texts[student.id] = {name: (intake.root / name).read_text(errors="replace") for name in code}
+
+
+def _compare(
+    out: Path, given: Path, texts: Mapping[str, Mapping[str, str]], records: Sequence[Record]
+) -> list[dict[str, Any]]:
+    """Pairs that are alike, each with a page that shows both sides."""
+    stubs = [path.read_text(encoding="utf-8") for path in sorted(given.glob("*/*.py"))]
+    names = {record.id: record.student.name or record.id for record in records}
+    found = []
+    for pair in similar(texts, stubs):
+        page = f"similar/{pair.one}--{pair.other}.html"
+        text = comparison(pair, texts[pair.one], texts[pair.other], names)
+        write_atomically(out / page, text.encode())
+        found.append({"one": pair.one, "other": pair.other, "share": round(pair.share, 4), "page": page})
+    return found
+
+
+def _publish(out: Path, course: Course, records: Sequence[Record], alike: Sequence[dict[str, Any]]) -> None:
     """The files about the whole class."""
-    content = summary(course, records)
+    content = summary(course, records, alike)
     write_atomically(out / "gradebook.csv", gradebook(course, records))
     text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
     write_atomically(out / "summary.json", text.encode())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,7 @@ import pytest
 
 from autograder import references
 from autograder.course import Course
-from autograder.diagnose import sentence
+from autograder.diagnose import TOGETHER, sentence
 from autograder.errors import UserError
 from autograder.findings import CheckFailed, Finding
 from autograder.loading import forget
@@ -77,7 +77,7 @@ class Examiner:
                 if (slug, part) in self._checks:
                     sitting.submission._begin(slug, part)
                 for check in self._checks.get((slug, part), ()):
-                    outcomes.append(check.outcome(sitting))
+                    outcomes.append(_just(check.outcome(sitting), check.reference, outcomes))
                     if told is not None:
                         told(outcomes[-1])
         return outcomes
@@ -113,14 +113,33 @@ class _Check:
             self.item.funcargs = {argument: asked[argument]() for argument in self.item._fixtureinfo.argnames}
             self.item.ihook.pytest_pyfunc_call(pyfuncitem=self.item)
         except CheckFailed as failed:
-            says = sentence(self.reference, failed.finding.cause)
-            return Outcome(self.exercise, self.part, name, self.claim, "failed", failed.finding, says)
+            return Outcome(self.exercise, self.part, name, self.claim, "failed", failed.finding)
         except Exception as error:
             trouble = "".join(traceback.format_exception(error)).strip()
             return Outcome(self.exercise, self.part, name, self.claim, "could not check", trouble=trouble)
         finally:
             self.item.funcargs = {}
         return Outcome(self.exercise, self.part, name, self.claim, "passed")
+
+
+def _just(outcome: Outcome, reference: Reference, before: Sequence[Outcome]) -> Outcome:
+    """The outcome with its sentence, but no accusation of a step whose own checks, before this one, say otherwise.
+
+    What comes out wrong in the end may look like a mistake in a step that is right.
+    """
+    finding = outcome.finding
+    if finding is None or not finding.cause:
+        return outcome
+    sure = set()
+    for slug in finding.cause.split(TOGETHER):
+        home = slug.split(".")[0]
+        own = [other for other in before if (other.exercise, other.part) == (home, outcome.part)]
+        named = {name for other in own if other.finding for name in other.finding.cause.split(TOGETHER)}
+        if home != outcome.exercise and own and slug not in named:
+            return replace(outcome, finding=replace(finding, cause=""))
+        if home == outcome.exercise or own:
+            sure.add(slug)
+    return replace(outcome, says=sentence(reference, finding.cause, sure))
 
 
 @cache

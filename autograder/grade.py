@@ -87,9 +87,13 @@ def grade(
     *,
     regrade: bool = False,
     examination: Examination | None = None,
+    seen: Callable[[Student, Intake], None] | None = None,
 ) -> list[Record]:
-    """Grade every entry into `out`/<id>/; one bad submission never stops the rest."""
-    run = _Run(entries, setting, out, told, regrade)
+    """Grade every entry into `out`/<id>/; one bad submission never stops the rest.
+
+    `seen` is shown every tree while it is there, also of a submission that was graded before.
+    """
+    run = _Run(entries, setting, out, told, regrade, seen)
     with _den() as den:
         waiting = run.waiting(den)
         first = next(waiting, None)
@@ -102,9 +106,16 @@ class _Run:
     """One run over all entries: takes in, keeps what is there, and writes what is new."""
 
     def __init__(
-        self, entries: Sequence[Entry], setting: Setting, out: Path, told: Callable[[Record], None], regrade: bool
+        self,
+        entries: Sequence[Entry],
+        setting: Setting,
+        out: Path,
+        told: Callable[[Record], None],
+        regrade: bool,
+        seen: Callable[[Student, Intake], None] | None,
     ) -> None:
         self.entries, self.setting, self.out, self.told, self.regrade = entries, setting, out, told, regrade
+        self.seen = seen
         self.records: dict[int, Record] = {}
         self.hashes = {
             "course": digest([setting.course.path]),
@@ -131,6 +142,8 @@ class _Run:
                 self._refused(position, entry.student, why)
                 remove_tree(place)
                 continue
+            if self.seen is not None:
+                self.seen(entry.student, intake)
             if self._kept(position, entry.student, intake):
                 remove_tree(place)
             else:

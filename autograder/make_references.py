@@ -82,10 +82,15 @@ def _pairs(
     told: Callable[[str], None],
 ) -> dict[Key, dict[tuple[str, str], Tensor]]:
     """Fingerprints of two mistakes at once, by exercise; only those that nothing else looks like."""
+    seen = {slug: {key for key in outputs if _visible(outputs[key], solved[key])} for slug, outputs in single.items()}
     wanted = {
-        pair: [(slug, "public") for slug in sorted(pair[0].breaks & pair[1].breaks) if (slug, "public") in solved]
-        for pair in itertools.combinations(table, 2)
-        if pair[0].region != pair[1].region or (pair[0].replaces != pair[1].replaces and all(m.replaces for m in pair))
+        (one, other): [
+            key
+            for key in sorted(seen[one.slug] & seen[other.slug])
+            if key[1] == "public" and _worth_trying(key[0], one, other)
+        ]
+        for one, other in itertools.combinations(table, 2)
+        if one.region != other.region or (one.replaces != other.replaces and one.replaces and other.replaces)
     }
     tried = [(pair, keys) for pair, keys in wanted.items() if keys]
     told(f"{len(tried)} pairs of mistakes, each two at once")
@@ -109,6 +114,18 @@ def _pairs(
         known = [prints for prints in alone if prints is not None]
         found[key] = _unmistakable(key[0], pairs, known)
     return found
+
+
+def _visible(outputs: Sequence[Tensor | Raised], cases: Sequence[Case]) -> bool:
+    """Does a mistake show by its values in some case, and in none by an exception, behind which another would hide?"""
+    tensors = [output for output in outputs if isinstance(output, Tensor)]
+    apart = [not close(output, case.expected, 1e-5) for output, case in zip(tensors, cases, strict=False)]
+    return len(tensors) == len(outputs) and any(apart)
+
+
+def _worth_trying(exercise: str, one: Mistake, other: Mistake) -> bool:
+    """Two mistakes in steps below are told by the checks of those steps; here one must be the exercise's own."""
+    return exercise in (one.exercise, other.exercise)
 
 
 def _prints(outputs: Sequence[Tensor | Raised]) -> Tensor | None:

@@ -135,7 +135,14 @@ def _length_to_blame(slug: str, goal: Goal, query: Tensor, key: Tensor, threshol
     """Would the same direction, longer or shorter, have done?"""
     factors = (2, 3, 5, 10, 30, 100)
     for what, lengths in (("too_short", factors), ("too_long", [1 / factor for factor in factors])):
-        if any(error_of(query * length, key, goal.target) <= threshold for length in lengths):
+        if any(_reaches(goal, query * length, key, threshold) for length in lengths):
             causes = (f"{slug}.{what}", f"{slug}.query_{what}", f"{goal.query}.{what}")
             return next((cause for cause in causes if cause in known), "")
     return ""
+
+
+def _reaches(goal: Goal, query: Tensor, key: Tensor, threshold: float) -> bool:
+    """Is it near enough, and, with a crafted key, good for what the query was made for as well?"""
+    made_for = GOALS.get(goal.query or "")
+    also = made_for is None or error_of(query, KEYS, made_for.target) <= threshold
+    return also and error_of(query, key, goal.target) <= threshold

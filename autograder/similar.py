@@ -18,8 +18,9 @@ from math import ceil
 from zlib import crc32
 
 K = 8  # tokens to a piece
-# Measured on made-up classes: independent work has at most 0.48 in common, and 0.67 if one of the five long exercises
-# is the same word for word; disguised copies have 0.97, and still 0.83 with an idle line before every second statement.
+# Measured on five made-up classes of 300: two who did none of the five long exercises in the same words have at most
+# 0.50 in common, one 0.68, two 0.83. Disguised copies have 0.97, with an idle line before every second statement 0.83.
+# No class of real students has been measured: how often honest ones write a long exercise in the same words is unknown.
 THRESHOLD = 0.75
 FEWEST = 150  # pieces in common: all one-line exercises, done in the most obvious way, have 102
 MOST_PAIRS = 200  # are returned; if a whole class is alike, more would say no more

@@ -1,6 +1,6 @@
 """Run small changes of the solutions through the checks: python benchmarks/mutants.py [COUNT] [--seed S]
 
-Without COUNT, all of them (about five minutes on two cores). Each is examined like a submission
+Without COUNT, all of them (about seven minutes on two cores). Each is examined like a submission
 to the default course, in a forked child with limits of its own; one that keeps full marks
 survives. Survivors that are right answers are listed, with the reason, in equivalent_mutants.toml.
 Exit code 1: a survivor is not in that list, or a listed one lost points.

@@ -19,7 +19,7 @@ def query122_too_short():
 
 @mistake("query131")
 def query131_too_long():
-    """The direction is good, but the query is too long: the largest score takes all the weight."""
+    """The direction is good, but the query is too long: the largest score takes too much weight."""
     query131 = 100 * K.mean(0)
 
 

@@ -39,7 +39,7 @@ def exponent_without_2(dim):
 
 @mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
 def positive_exponent(dim):
-    """Your exponent is positive: θ must shrink from pair to pair."""
+    """Your θ grow from pair to pair: is the exponent positive, or do you divide by θ? They must shrink."""
     theta = 10000.0 ** (2 * torch.arange(dim // 2) / dim)
 
 
@@ -71,12 +71,6 @@ def steps_of_two_twice(dim):
 def positions_start_at_1(max_positions, theta):
     """Your positions start at 1; position 0 comes first and does not rotate."""
     angles = torch.arange(1, max_positions + 1)[:, None] * theta
-
-
-@mistake("precompute_rotary_emb", replaces="angles =", also_breaks=("causal_self_attention",))
-def divides_by_theta(max_positions, theta):
-    """You divide the position by θ; multiply."""
-    angles = torch.arange(max_positions)[:, None] / theta
 
 
 # ── apply_rotary_emb ───────────────────────────────────────────────────────────────────
@@ -192,3 +186,9 @@ def always_the_first_angle(x, rope_cache):
     cos, sin = rope_cache[: x.size(-2), :1].to(x.dtype).unbind(-1)
     a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+@mistake("apply_rotary_emb", replaces="cos, sin =")
+def takes_the_dtype_of_the_cache(x, rope_cache):
+    """Your result has the cache's dtype; return x's own, whatever the cache holds."""
+    cos, sin = rope_cache[: x.size(-2)].unbind(-1)

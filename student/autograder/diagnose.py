@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -69,13 +69,17 @@ def _pairs(reference: Reference, outputs: Sequence[tuple[Case, Plain | Raised]])
     return [reference.pairs[number] for number in alike(reference.prints, seen).nonzero().flatten().tolist()]
 
 
-def sentence(reference: Reference, cause: str) -> str:
-    """What to say of a cause: where it is, if elsewhere; and both sentences, if there are two."""
+def sentence(reference: Reference, cause: str, sure: Container[str]) -> str:
+    """What to say of a cause: where it is, if elsewhere; and both sentences, if there are two.
+
+    Of a step that was not looked at by itself, it can only be said what it looks like.
+    """
     slugs = cause.split(TOGETHER)
     if not cause or any(slug not in reference.causes for slug in slugs):
         return ""
     said = []
     for slug in slugs:
         home = slug.split(".")[0]
-        said.append(reference.causes[slug] if home == reference.exercise else f"In {home}: {reference.causes[slug]}")
+        where = "" if home == reference.exercise else f"In {home}: " if slug in sure else f"It looks as if, in {home}: "
+        said.append(where + reference.causes[slug])
     return said[0] if len(said) == 1 else f"Two mistakes at once. {' '.join(said)}"

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from autograder import references
-from autograder.compare import Tolerance
 from autograder.course import Course
-from autograder.diagnose import sentence
+from autograder.diagnose import TOGETHER, sentence
 from autograder.errors import UserError
 from autograder.findings import CheckFailed, Finding
 from autograder.loading import forget
@@ -54,14 +54,14 @@ class Sitting:
 class Examiner:
     """A collected test suite. `examine` runs it on one submission, in this process."""
 
-    def __init__(self, items: Sequence[pytest.Item], config: pytest.Config) -> None:
-        self._items = items
-        self._state = config.stash[_STATE]
-        for item in items:  # read before any fork, so that all children share the pages
-            self._state.reference(_exercise(item), _part(item))
+    def __init__(self, items: Sequence[pytest.Item], folders: Mapping[str, Path]) -> None:
+        self._checks: dict[tuple[str, str], list[_Check]] = {}  # by exercise and part, in the order of the file
+        for item in items:
+            check = _Check.of(item, folders)
+            self._checks.setdefault((check.exercise, check.part), []).append(check)
 
     def exercises(self) -> list[str]:
-        return list(dict.fromkeys(_exercise(item) for item in self._items))
+        return list(dict.fromkeys(exercise for exercise, _ in self._checks))
 
     def examine(
         self, sitting: Sitting, only: Iterable[str] | None = None, told: Callable[[Outcome], None] | None = None
@@ -71,108 +71,93 @@ class Examiner:
         Public checks show what student code says; it must not have seen a hidden input by then.
         """
         wanted = [item.slug for item in sitting.course.graded if only is None or item.slug in set(only)]
-        groups = [(slug, part) for part in ("public", "hidden") for slug in wanted]
-        chosen = [item for group in groups for item in self._items if (_exercise(item), _part(item)) == group]
-        state = self._state
-        state.sitting, state.outcomes, state.told = sitting, [], told
-        current = ("", "")
-        for index, item in enumerate(chosen):
-            if (_exercise(item), _part(item)) != current:
-                current = (_exercise(item), _part(item))
-                sitting.submission._begin(*current)
-            following = chosen[index + 1] if index + 1 < len(chosen) else None
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        return state.outcomes
+        outcomes: list[Outcome] = []
+        for part in ("public", "hidden"):
+            for slug in wanted:
+                if (slug, part) in self._checks:
+                    sitting.submission._begin(slug, part)
+                for check in self._checks.get((slug, part), ()):
+                    outcomes.append(_just(check.outcome(sitting), check.reference, outcomes))
+                    if told is not None:
+                        told(outcomes[-1])
+        return outcomes
 
 
-@dataclass
-class _State:
-    """What the fixtures hand out while an item runs."""
+@dataclass(frozen=True)
+class _Check:
+    """One collected test function, and what it may ask for by the names of its arguments."""
 
-    folders: dict[str, Path]  # part -> folder of its test files
-    sitting: Sitting | None = None
-    outcomes: list[Outcome] = field(default_factory=list)
-    told: Callable[[Outcome], None] | None = None
-    cache: dict[tuple[str, str], Reference] = field(default_factory=dict)
+    item: pytest.Function
+    exercise: str
+    part: str
+    claim: str
+    reference: Reference  # read before any fork, so that all children share the pages
 
-    def reference(self, exercise: str, part: str) -> Reference:
-        if (exercise, part) not in self.cache:
-            path = self.folders[part] / "references" / f"{exercise}.safetensors"
-            self.cache[exercise, part] = references.read(path)
-        return self.cache[exercise, part]
+    @staticmethod
+    def of(item: pytest.Item, folders: Mapping[str, Path]) -> _Check:
+        assert isinstance(item, pytest.Function)
+        exercise, part = item.path.stem.removeprefix("test_"), item.path.parent.name
+        claim = (item.function.__doc__ or item.name).strip().splitlines()[0]
+        return _Check(item, exercise, part, claim, _reference(folders[part] / "references" / f"{exercise}.safetensors"))
+
+    def outcome(self, sitting: Sitting) -> Outcome:
+        asked: dict[str, Callable[[], object]] = {
+            "submission": lambda: sitting.submission,
+            "course": lambda: sitting.course,
+            "reference": lambda: self.reference,
+            "tolerance": lambda: sitting.course.tolerance(self.exercise),
+        }
+        name = self.item.name
+        try:
+            # Only the call of pytest's protocol: its set-up and reports cost more than most checks do.
+            self.item.funcargs = {argument: asked[argument]() for argument in self.item._fixtureinfo.argnames}
+            self.item.ihook.pytest_pyfunc_call(pyfuncitem=self.item)
+        except CheckFailed as failed:
+            return Outcome(self.exercise, self.part, name, self.claim, "failed", failed.finding)
+        except Exception as error:
+            trouble = "".join(traceback.format_exception(error)).strip()
+            return Outcome(self.exercise, self.part, name, self.claim, "could not check", trouble=trouble)
+        finally:
+            self.item.funcargs = {}
+        return Outcome(self.exercise, self.part, name, self.claim, "passed")
 
 
-_STATE = pytest.StashKey[_State]()
+def _just(outcome: Outcome, reference: Reference, before: Sequence[Outcome]) -> Outcome:
+    """The outcome with its sentence, but no accusation of a step whose own checks, before this one, say otherwise.
+
+    What comes out wrong in the end may look like a mistake in a step that is right.
+    """
+    finding = outcome.finding
+    if finding is None or not finding.cause:
+        return outcome
+    sure = set()
+    for slug in finding.cause.split(TOGETHER):
+        home = slug.split(".")[0]
+        own = [other for other in before if (other.exercise, other.part) == (home, outcome.part)]
+        named = {name for other in own if other.finding for name in other.finding.cause.split(TOGETHER)}
+        if home != outcome.exercise and own and slug not in named:
+            return replace(outcome, finding=replace(finding, cause=""))
+        if home == outcome.exercise or own:
+            sure.add(slug)
+    return replace(outcome, says=sentence(reference, finding.cause, sure))
 
 
-def _exercise(item: pytest.Item) -> str:
-    return item.path.stem.removeprefix("test_")
-
-
-def _part(item: pytest.Item) -> str:
-    return item.path.parent.name
+@cache
+def _reference(path: Path) -> Reference:
+    return references.read(path)
 
 
 class _Plugin:
-    """Fixtures for the test files, and the hooks that turn reports into outcomes."""
+    """Hands the collected items over, and lets pytest look for no fixtures of its own."""
 
-    def __init__(self, state: _State, job: Callable[[Examiner], None]) -> None:
-        self.state = state
-        self.job = job
-
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.stash[_STATE] = self.state
+    def __init__(self, folders: Mapping[str, Path], job: Callable[[Examiner], None]) -> None:
+        self.folders, self.job = folders, job
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             raise UserError("the test files could not be collected; run pytest on them to see why")
-        self.job(Examiner(session.items, session.config))
+        self.job(Examiner(session.items, self.folders))
         return True
-
-    @pytest.fixture
-    def submission(self) -> Submission:
-        assert self.state.sitting is not None
-        return self.state.sitting.submission
-
-    @pytest.fixture
-    def course(self) -> Course:
-        assert self.state.sitting is not None
-        return self.state.sitting.course
-
-    @pytest.fixture
-    def reference(self, request: pytest.FixtureRequest) -> Reference:
-        item = request.node
-        assert isinstance(item, pytest.Item)
-        return self.state.reference(_exercise(item), _part(item))
-
-    @pytest.fixture
-    def tolerance(self, request: pytest.FixtureRequest, course: Course) -> Tolerance:
-        assert isinstance(request.node, pytest.Item)
-        return course.tolerance(_exercise(request.node))
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
-        # pytest's own report would render a traceback of every failure, which costs more than the check.
-        # A check passes in its call phase; it can go wrong, by our fault, in set-up as well.
-        if call.when == "call" or (call.when == "setup" and call.excinfo is not None):
-            outcome = self._outcome(item, call)
-            self.state.outcomes.append(outcome)
-            if self.state.told is not None:
-                self.state.told(outcome)
-        return pytest.TestReport(item.nodeid, item.location, {}, "passed", None, call.when)  # type: ignore[arg-type]
-
-    def _outcome(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Outcome:
-        assert isinstance(item, pytest.Function)
-        claim = (item.function.__doc__ or item.name).strip().splitlines()[0]
-        exercise, part = _exercise(item), _part(item)
-        error = call.excinfo.value if call.excinfo is not None else None
-        if error is None:
-            return Outcome(exercise, part, item.name, claim, "passed")
-        if isinstance(error, CheckFailed):
-            says = sentence(self.state.reference(exercise, part), error.finding.cause)
-            return Outcome(exercise, part, item.name, claim, "failed", error.finding, says)
-        trouble = "".join(traceback.format_exception(error)).strip()
-        return Outcome(exercise, part, item.name, claim, "could not check", trouble=trouble)
 
 
 def collect(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
@@ -180,7 +165,7 @@ def collect(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"{folder} is missing; it holds the checks")
-    state = _State({folder.name: folder for folder in folders})
+    _reference.cache_clear()
     failure: list[BaseException] = []
 
     def guarded(examiner: Examiner) -> None:
@@ -189,7 +174,7 @@ def collect(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
         except BaseException as error:  # pytest would print it as its own crash
             failure.append(error)
 
-    plugin = _Plugin(state, guarded)
+    plugin = _Plugin({folder.name: folder for folder in folders}, guarded)
     # Nothing but the named folders decides what runs: no ini file, conftest, cache or other plugin.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     status = pytest.main(

@@ -155,7 +155,8 @@ def _causal_self_attention(submission: Submission, case: Case) -> Reply:
     settings |= {name: case.number(name) for name in ("n_embd", "n_head", "block_size")}
     settings["rope"] = bool(case.number("rope"))
     state = {name: case.tensor(name) for name in WEIGHTS}
-    module = submission.create("CausalSelfAttention", Config(settings), state=state)
+    known_as = f"CausalSelfAttention for {case.name} {id(state['key.weight'])}"
+    module = submission.create("CausalSelfAttention", Config(settings), state=state, known_as=known_as)
     return module.call("forward", case.tensor("x"), cotangent=case.cotangent)
 
 

@@ -67,6 +67,8 @@ class Trouble:
 class Performer:
     """One submission, loaded as needed, and the objects it has made so far."""
 
+    epoch = 0  # of one's own process, there is only one
+
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
         self.objects: list[Any] = []

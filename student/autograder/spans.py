@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -64,6 +65,18 @@ class Corpus:
 
     def dataset(self, submission: Submission) -> Instance:
         return submission.create("CharCorruptionDataset", self.text, self.block_size)
+
+
+def sample(submission: Submission, corpus: Corpus, index: int, count: int) -> list[Example]:
+    """So many examples of one document. Checks of one submission share them: drawing is what takes time."""
+    drawn = _SAMPLES.setdefault(submission, {})
+    key = (corpus, index)
+    if key not in drawn or len(drawn[key]) < count:
+        drawn[key] = draw(submission, corpus, [index] * count)
+    return drawn[key][:count]
+
+
+_SAMPLES: WeakKeyDictionary[Submission, dict[tuple[Corpus, int], list[Example]]] = WeakKeyDictionary()
 
 
 def draw(submission: Submission, corpus: Corpus, indices: Sequence[int]) -> list[Example]:

@@ -17,6 +17,8 @@ from autograder.plain import Handle, Plain
 class Channel(Protocol):
     """Whatever carries out requests: in this process, or in a worker."""
 
+    epoch: int  # another number means another process: objects that were made before are gone
+
     def begin(self, exercise: str, part: str) -> None: ...
 
     def perform(self, request: Request) -> Reply | Trouble: ...
@@ -27,6 +29,7 @@ class Submission:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self._kept: dict[str, tuple[int, Instance]] = {}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
@@ -41,12 +44,23 @@ class Submission:
         request = Request("call", name, arguments=arguments, options=options, cotangent=cotangent)
         return self._ask(request, name)
 
-    def create(self, name: str, *arguments: Plain, state: dict[str, Tensor] | None = None) -> Instance:
-        """Make an object of a class; `state` is loaded into it by name, in evaluation mode."""
+    def create(
+        self, name: str, *arguments: Plain, state: dict[str, Tensor] | None = None, known_as: str = ""
+    ) -> Instance:
+        """Make an object of a class; `state` is loaded into it by name, in evaluation mode.
+
+        One that is `known_as` something is made once and used again, as long as its process lives.
+        """
+        epoch, before = self._kept.get(known_as, (-1, None))
+        if before is not None and epoch == self._channel.epoch:
+            return before
         made = self._ask(Request("create", name, arguments=arguments, state=state), name).value
         if not isinstance(made, Handle):
             raise CheckFailed(Finding("malformed", f"{name}: the object could not be made"))
-        return Instance(self, name, made, state)
+        instance = Instance(self, name, made, state)
+        if known_as:
+            self._kept[known_as] = self._channel.epoch, instance
+        return instance
 
     def value(self, name: str) -> Plain:
         """The value of a variable; arrays are taken as tensors."""

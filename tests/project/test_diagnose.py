@@ -18,11 +18,10 @@ def causes(outcomes, exercise):
 @pytest.mark.parametrize(
     ("one", "other", "exercise"),
     [
-        ("attn_scaled.multiplied", "make_causal_mask.one_ahead", "self_attention"),
-        ("attn_scaled.multiplied", "merge_heads.heads_reversed", "self_attention"),
+        ("self_attention.adds_the_input", "attn_scaled.multiplied", "self_attention"),
         ("self_attention.forgets_to_scale", "make_causal_mask.one_ahead", "self_attention"),
         ("self_attention.scales_by_width", "self_attention.adds_the_input", "self_attention"),
-        ("precompute_rotary_emb.wrong_base", "attn_scaled.multiplied", "causal_self_attention"),
+        ("causal_self_attention.does_not_scale", "precompute_rotary_emb.wrong_base", "causal_self_attention"),
         ("precompute_rotary_emb.exponent_without_2", "precompute_rotary_emb.sin_before_cos", "precompute_rotary_emb"),
         ("causal_self_attention.forgets_the_mask", "causal_self_attention.rotates_values_too", "causal_self_attention"),
     ],
@@ -45,11 +44,17 @@ def test_a_pair_is_named_only_if_nothing_else_looks_like_it(root):
         assert int(alike(reference.prints, reference.prints[number]).sum()) == 1
 
 
-def test_what_looks_like_a_mistake_of_its_own_is_called_so(examine, sources, table):
-    """Without scaling in a step, the whole looks as if scaling had been forgotten: true, and said so."""
-    texts = sources.mutant(table["attn_scaled.not_scaled"], table["make_causal_mask.one_ahead"])
-    outcomes = examine({ATTENTION: texts[ATTENTION]}, ["self_attention"])
-    assert "self_attention.forgets_to_scale" in next(o.finding.cause for o in outcomes if o.finding)
+def test_a_step_whose_own_checks_pass_is_never_accused(examine, sources):
+    """Swapped numbers in a call look, from outside, as if the step multiplied; its own checks know better."""
+    text = sources.texts[ATTENTION]
+    right = "A = attn_scaled(pairwise_similarities(q, k), n_embd, n_heads)"
+    wrong = text.replace(right, right.replace("n_embd, n_heads", "n_heads, n_embd"))
+    assert wrong != text
+    together = examine({ATTENTION: wrong}, ["attn_scaled", "self_attention"])
+    assert causes(together, "self_attention") == set()
+    alone = examine({ATTENTION: wrong}, ["self_attention"])
+    says = {o.says for o in alone if o.finding and o.finding.cause}
+    assert says == {"It looks as if, in attn_scaled: You multiply by the square root; divide by it."}
 
 
 def test_fingerprints_tell_values_places_and_odd_numbers_apart():
