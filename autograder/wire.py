@@ -29,6 +29,8 @@ def pack_request(request: Request, number: int) -> bytes:
             "options": _mapping(request.options),
             "state": None if request.state is None else _mapping(request.state),
             "cotangent": request.cotangent,
+            "members": request.members,
+            "give_back": request.give_back,
         }
     )
 

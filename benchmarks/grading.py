@@ -526,7 +526,7 @@ def measure_floor(root: Path, count: int, jobs: int) -> Cost:
     os.environ |= dict.fromkeys(THREADS, "1")
     import torch
 
-    from autograder.batch import examine_all
+    from autograder.batch import Candidate, examine_all
     from autograder.engine import Examiner, collect
     from autograder.local import sitting
 
@@ -538,7 +538,7 @@ def measure_floor(root: Path, count: int, jobs: int) -> Cost:
         taken.append(cost(lambda: examine(examiner)))
 
     def examine(examiner: Examiner) -> None:
-        for _, outcomes, *_ in examine_all(examiner, [lambda _: sitting(root, course)] * count, jobs):
+        for _, outcomes, *_ in examine_all(examiner, [Candidate(lambda _: sitting(root, course))] * count, jobs):
             if not outcomes or any(outcome.verdict != "passed" for outcome in outcomes):
                 raise SystemExit("the solution did not pass")
 

@@ -41,7 +41,7 @@ class Exercise:
 
 def _function(slug: str) -> Call:
     def call(submission: Submission, case: Case) -> Reply:
-        return submission.call(slug, *case.arguments.values(), cotangent=case.cotangent)
+        return submission.call(slug, *case.arguments.values(), cotangent=case.cotangent, give_back=case.give_back)
 
     return call
 
@@ -157,7 +157,7 @@ def _causal_self_attention(submission: Submission, case: Case) -> Reply:
     state = {name: case.tensor(name) for name in WEIGHTS}
     known_as = f"CausalSelfAttention for {case.name} {id(state['key.weight'])}"
     module = submission.create("CausalSelfAttention", Config(settings), state=state, known_as=known_as)
-    return module.call("forward", case.tensor("x"), cotangent=case.cotangent)
+    return module.call("forward", case.tensor("x"), cotangent=case.cotangent, give_back=case.give_back)
 
 
 TOKENS = ("batch", "token", "feature")

@@ -38,11 +38,13 @@ class Request:
     options: dict[str, Plain] = field(default_factory=dict)
     state: dict[str, Tensor] | None = None  # weights to load by name
     cotangent: Tensor | None = None  # ask for gradients of (result * cotangent).sum()
+    members: tuple[str, ...] = ()  # of the object, whose gradients are asked for as well
+    give_back: bool = False  # the arguments, as they are after the call
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back: the value, the arguments as they are now, gradients if asked for."""
+    """What came back: the value; the arguments as they are now, and gradients, if asked for."""
 
     value: Plain
     arguments: tuple[Plain, ...] = ()
@@ -101,11 +103,11 @@ class Performer:
             for index, argument in enumerate(arguments):
                 if isinstance(argument, Tensor) and argument.is_floating_point():
                     leaves[str(index)] = argument.requires_grad_()
-            if request.state is not None:
-                leaves |= {name: _member(self._object(request), name) for name in request.state}
+            leaves |= {name: _member(self._object(request), name) for name in request.members}
         result = _called(function, arguments, options)
         gradients = _gradients(result, leaves, request.cotangent)
-        return Reply(plain(result), tuple(plain(argument) for argument in arguments), gradients)
+        after = tuple(plain(argument) for argument in arguments) if request.give_back else ()
+        return Reply(plain(result), after, gradients)
 
     def _create(self, request: Request) -> Reply:
         assert isinstance(request.target, str)

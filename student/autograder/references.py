@@ -34,6 +34,7 @@ class Case:
     raises: dict[str, str] = field(default_factory=dict)  # mistake -> the exception it raises here
     cotangent: Tensor | None = None
     gradients: dict[str, Tensor] = field(default_factory=dict)  # argument -> expected gradient
+    give_back: bool = False  # ask for the arguments as they are after the call
 
     def forward_only(self) -> Case:
         """The same case without a request for gradients: inputs are then no leaves of autograd."""

@@ -39,9 +39,11 @@ class Submission:
     def _begin(self, exercise: str, part: str) -> None:
         self._channel.begin(exercise, part)
 
-    def call(self, name: str, *arguments: Plain, cotangent: Tensor | None = None, **options: Plain) -> Reply:
+    def call(
+        self, name: str, *arguments: Plain, cotangent: Tensor | None = None, give_back: bool = False, **options: Plain
+    ) -> Reply:
         """Call a function; with a cotangent, gradients of its floating inputs come back too."""
-        request = Request("call", name, arguments=arguments, options=options, cotangent=cotangent)
+        request = Request("call", name, arguments=arguments, options=options, cotangent=cotangent, give_back=give_back)
         return self._ask(request, name)
 
     def create(
@@ -82,8 +84,12 @@ class Instance:
     handle: Handle
     state: dict[str, Tensor] | None
 
-    def call(self, method: str, *arguments: Plain, cotangent: Tensor | None = None) -> Reply:
-        request = Request("call", self.handle, method, arguments=arguments, state=self.state, cotangent=cotangent)
+    def call(self, method: str, *arguments: Plain, cotangent: Tensor | None = None, give_back: bool = False) -> Reply:
+        """Call a method; with a cotangent, gradients of the weights come back too."""
+        members = tuple(self.state or ()) if cotangent is not None else ()
+        request = Request(
+            "call", self.handle, method, arguments, cotangent=cotangent, members=members, give_back=give_back
+        )
         return self.submission._ask(request, f"{self.name}.{method}")
 
     def items(self, indices: Sequence[int]) -> Items:
