@@ -117,10 +117,12 @@ def test_a_damaged_result_is_made_anew(root, course, class_folder, tmp_path):
     out = tmp_path / "out"
     grade(root, course, out, class_folder / "ada")
     whole = contents(out)
-    for spoil in (b"", b"{", b'{"score": 8}', (out / "ada/results.json").read_bytes()[:-20]):
-        (out / "ada/results.json").write_bytes(spoil)
-        grade(root, course, out, class_folder / "ada")
-        assert contents(out) == whole
+    (out / "ada/results.json").write_bytes((out / "ada/results.json").read_bytes()[:-20])
+    for spoil in (b"", b"{", b'{"score": 8}', b"[]", (out / "ada/results.json").read_bytes()):
+        (tmp_path / "spoilt.json").write_bytes(spoil)
+        assert read_result(tmp_path / "spoilt.json") is None
+    grade(root, course, out, class_folder / "ada")
+    assert contents(out) == whole
 
 
 def test_killed_at_any_moment_the_same_command_goes_on(root, course, class_folder, tmp_path):

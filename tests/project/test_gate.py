@@ -13,7 +13,7 @@ from autograder.verify import Line, table_text, verify
 def test_gate_holds_and_prints_one_table(root, capsys):
     assert main(["--root", str(root), "verify"]) == 0, capsys.readouterr().out
     shown = capsys.readouterr().out
-    assert "OFF" not in shown
+    assert "OFF" not in shown and "ok   confusion table is clean" in shown
     for mistake in ("make_causal_mask.no_diagonal", "apply_rotary_emb.pairs_halves", "span_corruption.right_anchored"):
         assert f"ok   {mistake}" in shown
 
@@ -22,12 +22,11 @@ def test_gate_holds_and_prints_one_table(root, capsys):
 def gate(root, table, monkeypatch):
     monkeypatch.setattr("autograder.lazy.ANSWERS", {"zeros": "torch.zeros_like(result)"})  # one is enough here
 
-    def run(*slugs, sources=None):
+    def run(*slugs, sources=None, variants=()):
         rows = [table[slug] for slug in slugs]
         folders = [root / "tests/public", root / "tests/hidden"]
-        return verify(
-            sources or Sources(root / "solutions"), rows, [read_course("default")], folders, 2, lambda _: None
-        )
+        given = sources or Sources(root / "solutions")
+        return verify(given, rows, variants, [read_course("default")], folders, 2, lambda _: None)[0]
 
     return run
 
@@ -67,8 +66,14 @@ def test_gate_stops_a_mistake_that_is_not_named(gate, table, monkeypatch):
     slug = "attn_scaled.not_scaled"
     odd = replace(table[slug], slug="attn_scaled.divided_by_three", body=("return A / 3",))
     monkeypatch.setitem(table, "odd", odd)
-    line = off(gate("odd"))["attn_scaled.divided_by_three"]
-    assert line.found.endswith("named nothing")
+    wrong = off(gate("odd"))
+    assert wrong["attn_scaled.divided_by_three"].found.endswith("named nothing")
+    assert wrong["confusion table is clean"].notes == ("attn_scaled.divided_by_three was named nothing",)
+
+
+def test_gate_stops_a_variant_that_loses_points(gate, table):
+    lines = off(gate(variants=[table["merge_heads.heads_reversed"]]))
+    assert lines["right: merge_heads.heads_reversed"].found.startswith("loses ")
 
 
 def test_table_marks_what_is_off():

@@ -69,7 +69,7 @@ def test_examples_get_exactly_what_they_earn(root, tmp_path, quick, capsys):
     wrong = next(test for test in content["tests"] if test["name"] == "apply_rotary_emb (hidden)")
     assert "You pair feature i with feature i + d/2" in wrong["output"] and wrong["status"] == "failed"
     assert content["extra_data"]["isolation"] != "weak"
-    assert set(content["extra_data"]["hashes"]) == {"course", "checks", "submission"}
+    assert set(content["extra_data"]["hashes"]) == {"course", "checks", "grader", "limits", "submission"}
     assert "ignored __MACOSX" in read(tmp_path, "clumsy")["output"]
 
 
@@ -107,7 +107,7 @@ HARM = {  # what attn_scaled does -> what the student reads
     "exit": ("import os; os._exit(0)", "ended Python itself; do not call exit"),
     "abort": ("import os; os.abort()", "crashed Python"),
     "huge": ("return A.sum().expand(10**12)", "tensor of 1,000,000,000,000"),
-    "loop": ("while True: pass", "did not finish within 3 s; is there a loop that never ends?"),
+    "loop": ("while True: pass", "did not finish within 3 s\n  It was in the loop of line"),
     "import_loop": ("pass\n\nwhile True: pass", "while your file was loaded: did not finish within 3 s"),
 }
 
@@ -228,7 +228,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(root, tmp_path, capsys):
 def test_weak_isolation_is_refused_unless_asked_for_in_so_many_words(
     root, tmp_path, quick, sources, monkeypatch, capsys
 ):
-    monkeypatch.setattr("autograder.isolation.probe", lambda **_: WEAK)
+    monkeypatch.setattr("autograder.class_run.probe", lambda **_: WEAK)
     (tmp_path / "fine.zip").write_bytes(zipped(sources.solved()))
     arguments = (tmp_path / "fine.zip", "--course", quick)
     assert grade(root, tmp_path / "out", *arguments) == 2
