@@ -80,13 +80,18 @@ def _read_map(exercise: Exercise, case: Case, output: Tensor, finding: Finding) 
 
 
 def called_with(case: Case) -> str:
-    """The arguments in words: tensors by shape, small counting ones by what they are."""
-    shown = []
+    """The arguments in words: tensors by shape, small counting ones by what they are; neighbours alike together."""
+    shown: list[tuple[list[str], str]] = []  # names, and what is said of them
     for name, value in case.arguments.items():
         if "." in name:  # weights loaded by name
             continue
-        shown.append(f"{name} {_described(value)}" if isinstance(value, Tensor) else f"{name} = {value}")
-    return f"{case.name}: {', '.join(shown)}"
+        said = _described(value) if isinstance(value, Tensor) else f"= {value}"
+        if shown and shown[-1][1] == said:
+            shown[-1][0].append(name)
+        else:
+            shown.append(([name], said))
+    parts = [f"{', '.join(names)} {said}" for names, said in shown]
+    return f"{case.name}: {', '.join(parts)}"
 
 
 def _described(value: Tensor) -> str:

@@ -293,7 +293,7 @@ def every_length_is_possible(examples: Sequence[Example], corpus: Corpus) -> Non
         cause = "span_corruption.shortest_excluded"
     elif len(seen) == 1:
         cause = "span_corruption.fixed_truncation"
-    shown = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
+    shown = ", ".join(map(str, missing[:8])) + (" and more" if len(missing) > 8 else "")
     _wrong(
         "property",
         f"every kept length from {SHORTEST} to {corpus.limit} must be possible",
