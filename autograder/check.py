@@ -118,6 +118,6 @@ def _width() -> int:
 
 
 def _coloured(text: str, state: str) -> str:
-    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
     return f"\033[{COLOURS[state]}m{text}\033[0m"

@@ -63,7 +63,7 @@ def wrong_base(dim):
 
 @mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
 def steps_of_two_twice(dim):
-    """Your exponent counts by twos twice: with arange(0, dim, 2), the factor 2 is already there."""
+    """Your exponent is twice as large as it should be: arange(0, dim, 2) has the factor 2 in it already."""
     theta = 10000.0 ** (-2 * torch.arange(0, dim, 2) / dim)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 
 import pytest
 
-from autograder.check import main
+from autograder.check import _coloured, main
 
 
 def check(folder, *arguments, **environment):
@@ -78,3 +79,29 @@ def test_damaged_reference_is_one_line(student, capsys):
     (student / "tests/public/references/split_heads.safetensors").write_bytes(b"x")
     assert main([], student) == 2
     assert "is not a reference file" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_colour_is_for_terminals_only_and_no_color_is_respected(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert _coloured("wrong", "failed") == "wrong"
+    monkeypatch.setattr("sys.stdout", Terminal())
+    assert _coloured("wrong", "failed") == "\033[31mwrong\033[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert _coloured("wrong", "failed") == "wrong"
+    monkeypatch.setenv("NO_COLOR", "")  # empty is as good as unset
+    assert _coloured("wrong", "failed") != "wrong"
+
+
+def test_nothing_is_wider_than_the_terminal(student, capsys, monkeypatch):
+    path = student / "src/attention.py"
+    stub = 'raise NotImplementedError("split_heads is not started yet")'
+    path.write_text(path.read_text().replace(stub, "return x.view(x.size(0), n_heads, x.size(1), -1)"))
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["split_heads"], student) == 1
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
