@@ -531,6 +531,8 @@ def measure_floor(root: Path, count: int, jobs: int) -> Cost:
     from autograder.local import sitting
 
     torch.set_num_threads(1)
+    x = torch.ones(1, requires_grad=True)
+    torch.autograd.grad(x * x, [x], torch.ones(1))  # imports half of torch on first use; our workers inherit it, too
     course = read_course("default")
     taken: list[Cost] = []
 
