@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from autograder.errors import UserError
-
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one each: threads do not survive a fork
+from autograder.threads import one_each
 
 
 def main(arguments: list[str]) -> int:
@@ -75,8 +74,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    # Before torch is imported: its libraries start threads, and a process with threads cannot be forked safely.
-    os.environ |= dict.fromkeys(THREADS, "1")
+    one_each()
     from autograder.class_run import run
 
     return run(options)
@@ -138,7 +136,7 @@ def _verify(options: argparse.Namespace) -> int:
     import torch
 
     from autograder import make_references, release
-    from autograder.course import available, read_course
+    from autograder.course import PARTS, available, read_course
     from autograder.mistakes import read_table
     from autograder.mutants import Sources
     from autograder.verify import Line, table_text, verify
@@ -159,7 +157,7 @@ def _verify(options: argparse.Namespace) -> int:
     )
     table, variants = read_table(solutions / "mistakes"), read_table(solutions / "variants", "variant")
     courses = [read_course(name) for name in available()]
-    folders = [options.root / "tests" / part for part in make_references.PARTS]
+    folders = [options.root / "tests" / part for part in PARTS]
     with _Progress() as told:
         found, confusion = verify(Sources(solutions), table, variants, courses, folders, max(1, options.jobs), told)
     lines += found
@@ -171,16 +169,16 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _attacks(options: argparse.Namespace) -> int:
-    os.environ |= dict.fromkeys(THREADS, "1")
+    one_each()
     from autograder.attacks import hold, read_attacks
-    from autograder.course import read_course
+    from autograder.course import PARTS, read_course
     from autograder.mutants import Sources
     from autograder.situations import situations
     from autograder.verify import Line, table_text
 
     attacks = read_attacks(options.root / "tests" / "project" / "attacks")
     sources, course = Sources(options.root / "solutions"), read_course("default")
-    folders = tuple(options.root / "tests" / part for part in ("public", "hidden"))
+    folders = tuple(options.root / "tests" / part for part in PARTS)
     started = time.monotonic()
     lines: list[Line] = []
     for situation in situations():

@@ -17,7 +17,7 @@ from typing import Any
 
 from autograder.cluster import on_cluster
 from autograder.comparison import comparison
-from autograder.course import Course, read_course
+from autograder.course import PARTS, Course, read_course
 from autograder.errors import UserError
 from autograder.examples import write_examples
 from autograder.files import write_atomically
@@ -37,7 +37,7 @@ from autograder.similar import similar
 def run(options: argparse.Namespace) -> int:
     course = read_course(options.course)
     entries = _chosen(options)
-    folders = tuple(options.root / "tests" / part for part in ("public", "hidden"))
+    folders = tuple(options.root / "tests" / part for part in PARTS)
     layers = probe(namespaces=not options.no_namespaces)
     require_isolation(layers, folders[1], weak_allowed=options.allow_weak_isolation)
     limits = Limits(memory=int(options.memory * (1 << 30)))

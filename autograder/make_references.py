@@ -13,7 +13,7 @@ from torch import Tensor
 
 from autograder import references
 from autograder.casebook import CASEBOOK, DIFFERENTIATED, Draw, cases_for
-from autograder.course import Course
+from autograder.course import PARTS, Course
 from autograder.diagnose import Raised
 from autograder.errors import UserError
 from autograder.exercises import EXERCISES, Exercise
@@ -28,7 +28,6 @@ from autograder.perform import Performer
 from autograder.references import Case, Reference, close
 from autograder.submission import Submission
 
-PARTS = ("public", "hidden")
 FILE = "src/attention.py"  # all exercises with reference tensors are in it
 
 Key = tuple[str, str]  # exercise and part

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.course import PARTS
 from autograder.drawings import picture
 from autograder.markup import Html, amount, document, footer, made_with, marked, sideways, slug, tag, together
 from autograder.render import told_once
@@ -13,7 +14,6 @@ from autograder.report import Message
 
 Json = Mapping[str, Any]
 FIRST = 4  # pieces of advice at the top, and names in one of them; the rest is said at the exercises
-PARTS = ("public", "hidden")
 GIVEN = {
     **{"full": "given", "open": "given; fails"},
     **{"waiting": "given; needs other parts", "unchecked": "given; not checked"},

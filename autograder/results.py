@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autograder.course import Course, Item
+from autograder.course import PARTS, Course, Item
 from autograder.engine import Outcome, Verdict
 
 
@@ -37,7 +37,7 @@ def rows(course: Course, outcomes: Sequence[Outcome]) -> list[Row]:
     """Every row of the course, whether or not its checks ran; given code has rows without points."""
     found = []
     for item in course.graded:
-        for part in ("public", "hidden"):
+        for part in PARTS:
             mine = tuple(o for o in outcomes if (o.exercise, o.part) == (item.slug, part))
             if mine or item.points_of(part):
                 found.append(Row(item, part, mine))

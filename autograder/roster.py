@@ -43,6 +43,7 @@ CANVAS = re.compile(
 )
 CANVAS_TEXT = re.compile(r".+_(text|link)\.html")  # what was typed in, or an address: nothing to grade
 AGAIN = re.compile(r"(?<=.)-\d+(?=\.[^.]+$|$)")  # of the second upload of a name, and later ones
+CLASS_FILES = ("index.html", "gradebook.csv", "summary.json", "similar", "examples")  # beside the students' folders
 WHOLE_CLASS = "is a whole class, not one submission; grade it by itself, with no other path"
 
 
@@ -102,7 +103,7 @@ def _whole_class(path: Path) -> Entry:
 
 def _with_safe_ids(found: Iterable[Entry]) -> list[Entry]:
     """Folder names for ids: made harmless, with a number if one is taken, be it in other letters."""
-    taken: set[str] = set()
+    taken: set[str] = set(CLASS_FILES)
     safe = []
     for entry in found:
         base = "".join(c if c.isalnum() or c in "-_." else "_" for c in entry.student.id).strip(".") or "submission"

@@ -19,8 +19,8 @@ from typing import Any, TextIO
 
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_files
+from autograder.threads import one_each
 
-PARTS = ("public", "hidden")
 COURSE = "course.toml"
 
 
@@ -41,8 +41,8 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="server-"))
         self.folder.chmod(0o700)
         write_files(self.folder / "bundle", bundle)
-        for part in PARTS:
-            (self.folder / "bundle" / part).chmod(0o700)
+        for folder in (self.folder / "bundle").iterdir():
+            folder.chmod(0o700)
         self.options = json.dumps({"limits": dict(limits), "weak_allowed": weak_allowed})
         self.lock = threading.Lock()
         self.process: subprocess.Popen[str] | None = None
@@ -117,9 +117,7 @@ class Server:
 
 def main() -> None:
     """The process itself: `bundle options`, then trees on standard input until it ends."""
-    from autograder.zygote import THREADS
-
-    os.environ |= dict.fromkeys(THREADS, "1")
+    one_each()
     bundle, options = Path(sys.argv[1]), json.loads(sys.argv[2])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever prints, it is not an answer
@@ -131,7 +129,7 @@ def main() -> None:
 
 
 def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: TextIO) -> None:
-    from autograder.course import read_course
+    from autograder.course import PARTS, read_course
     from autograder.grade import Examined, Setting, Tree, here, require_isolation
     from autograder.intake import Intake
     from autograder.isolation import probe

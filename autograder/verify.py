@@ -15,15 +15,13 @@ from pathlib import Path
 from autograder import lazy, regions
 from autograder.batch import Candidate as Waiting
 from autograder.batch import examine_all
-from autograder.course import Course
+from autograder.course import PARTS, Course
 from autograder.engine import Examiner, Outcome, collect
 from autograder.loading import forget
 from autograder.local import sitting
 from autograder.mistakes import Mistake
 from autograder.mutants import Sources, lay_out
 from autograder.results import lost, rows, score
-
-PARTS = ("public", "hidden")
 
 
 @dataclass(frozen=True)

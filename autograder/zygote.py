@@ -29,9 +29,9 @@ from autograder.isolation import Confinement, Layers, confine
 from autograder.loading import Loader
 from autograder.perform import Performer, Trouble
 from autograder.protocol import TooLarge
+from autograder.threads import ONE_EACH
 
 MESSAGE = 1 << 16
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one each: threads do not survive a fork
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Zygote:
         # A new Python and not a fork: whatever the grader has read, a worker must not inherit.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", program],
-            env=kept | dict.fromkeys(THREADS, "1"),
+            env=kept | ONE_EACH,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             cwd="/",

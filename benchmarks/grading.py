@@ -36,13 +36,13 @@ from autograder.course import Course, read_course  # noqa: E402 (the path comes 
 from autograder.files import zipped  # noqa: E402
 from autograder.mistakes import read_table  # noqa: E402
 from autograder.mutants import Sources, lay_out  # noqa: E402
+from autograder.threads import ONE_EACH  # noqa: E402
 
 PARTS = ("public", "hidden")
 MISTAKES = ("make_causal_mask.no_diagonal", "span_corruption.right_anchored")  # of the submission that must fail
 FLAT = 1.2  # the dearest submission may cost this many times the cheapest
 PAUSE = 0.25  # seconds between two looks at the memory
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one each, for every contender
-ALIKE = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | dict.fromkeys(THREADS, "1")
+ALIKE = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | ONE_EACH
 
 # In Otter's process: our test functions, called with what their arguments name. No engine, no worker.
 ASKING = '''\
@@ -523,7 +523,7 @@ def tell(text: str) -> None:
 
 def measure_floor(root: Path, count: int, jobs: int) -> Cost:
     """Runs in a process of its own: collects, then forks for each submission and runs the tests, no more."""
-    os.environ |= dict.fromkeys(THREADS, "1")
+    os.environ |= ONE_EACH
     import torch
 
     from autograder.batch import Candidate, examine_all

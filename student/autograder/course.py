@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent / "courses"
 Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]
 By = Literal["grader", "person", "coming"]
 Output = Literal["md", "text"]
+PARTS = ("public", "hidden")  # of an exercise's checks, in the order in which they are run
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Literal
 import pytest
 
 from autograder import references
-from autograder.course import Course
+from autograder.course import PARTS, Course
 from autograder.diagnose import TOGETHER, sentence
 from autograder.errors import UserError
 from autograder.findings import CheckFailed, Finding
@@ -72,7 +72,7 @@ class Examiner:
         """
         wanted = [item.slug for item in sitting.course.graded if only is None or item.slug in set(only)]
         outcomes: list[Outcome] = []
-        for part in ("public", "hidden"):
+        for part in PARTS:
             for slug in wanted:
                 if (slug, part) in self._checks:
                     sitting.submission._begin(slug, part)

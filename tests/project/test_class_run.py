@@ -141,6 +141,17 @@ def test_killed_at_any_moment_the_same_command_goes_on(root, course, class_folde
     assert contents(out) == contents(whole)
 
 
+def test_no_submission_takes_the_place_of_a_file_about_the_class(root, course, tmp_path):
+    """A file's name is the student's own choice."""
+    folder, out = tmp_path / "class", tmp_path / "out"
+    for name in ("index.html", "Gradebook.csv", "similar"):
+        (folder / name / "src").mkdir(parents=True)
+        (folder / name / "src" / "attention.py").write_text(SPLIT + MERGE)
+    assert grade(root, course, out, folder) == 0
+    assert (out / "index.html").is_file() and (out / "gradebook.csv").is_file()
+    assert {path.parent.name for path in out.glob("*/results.json")} == {"index.html-2", "Gradebook.csv-2", "similar-2"}
+
+
 def test_one_student_is_shown_in_full(root, course, class_folder, tmp_path, capsys):
     out = tmp_path / "out"
     assert grade(root, course, out, class_folder, "--student", "bob") == 0
