@@ -192,7 +192,7 @@ class Progress:
     def _line(self, record: Record) -> str:
         more = f" and {len(record.lost) - 2} more" if len(record.lost) > 2 else ""
         note = inert(record.trouble) or (f"lost {', '.join(record.lost[:2])}{more}" if record.lost else "")
-        return f"  {record.id:20} {record.score:4} / {self.points}  {note}{' (kept)' if record.kept else ''}".rstrip()
+        return f"  {record.id:18} {record.score:4} / {self.points}  {note}{' (kept)' if record.kept else ''}".rstrip()
 
     def _bar(self) -> str:
         width = max(10, min(30, shutil.get_terminal_size((80, 24)).columns - 45))
