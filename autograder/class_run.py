@@ -26,11 +26,12 @@ from autograder.gradebook import gradebook, summary
 from autograder.intake import Intake
 from autograder.isolation import probe
 from autograder.overview import overview
+from autograder.people import Entry, Student
 from autograder.records import Record, read_result
 from autograder.remote import Limits
 from autograder.render import Text
 from autograder.report import WIDTH, inert
-from autograder.roster import Entry, Student, read_roster
+from autograder.roster import read_roster
 from autograder.similar import similar
 
 

@@ -25,17 +25,17 @@ import torch
 
 from autograder.batch import Candidate, examine_all
 from autograder.course import Course
-from autograder.engine import Examiner, Outcome, Sitting, collect
+from autograder.engine import OUT_OF_TIME, Examiner, Outcome, Sitting, collect
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_atomically
 from autograder.gradescope import results, versions
 from autograder.intake import Intake, Refused, take_in
 from autograder.isolation import Layers, processes
 from autograder.page import page
+from autograder.people import Entry, Student
 from autograder.records import Record, read_result
 from autograder.remote import Limits, RemoteChannel
-from autograder.results import rows
-from autograder.roster import Entry, Student
+from autograder.results import Row, rows
 from autograder.submission import Submission
 from autograder.zygote import Zygote
 
@@ -52,6 +52,7 @@ class Setting:
     limits: Limits
     folders: tuple[Path, ...]  # of the public and the hidden checks
     jobs: int
+    until: float | None = None  # on the monotonic clock of this machine: no check begins later
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,7 @@ class _Run:
 
     def examined(self, tree: Tree, examined: Examined) -> None:
         found = rows(self.setting.course, examined.outcomes)
-        missing = any(row.verdict == "could not check" for row in found)
-        trouble = "some checks could not be run; the fault is ours" if missing else ""
+        trouble = _trouble(examined.outcomes, found)
         content = results(self.setting.course, found, examined.layers, tree.intake, trouble, self.hashes)
         content["extra_data"]["versions"] = examined.versions
         self._write(tree.position, tree.student, content, examined.seconds)
@@ -193,6 +193,13 @@ class _Run:
         self.told(self.records[position])
 
 
+def _trouble(outcomes: Sequence[Outcome], found: Sequence[Row]) -> str:
+    if any(outcome.trouble == OUT_OF_TIME for outcome in outcomes):
+        return f"some checks were not run, because {OUT_OF_TIME}; they count as 0"
+    missing = any(row.verdict == "could not check" for row in found)
+    return "some checks could not be run; the fault is ours" if missing else ""
+
+
 def here(setting: Setting) -> Examination:
     """Examine on this machine: one collected suite, a warm zygote, a forked child per submission."""
 
@@ -228,7 +235,7 @@ def _seating(zygote: Zygote, intake: Intake, setting: Setting, first_user: int) 
             user = first_user + slot
             _give(intake.root, user)
         channel = RemoteChannel(zygote, intake.root, intake.files, setting.course, setting.layers, setting.limits, user)
-        return Sitting(setting.course, Submission(channel), channel.close)
+        return Sitting(setting.course, Submission(channel), channel.close, setting.until)
 
     return sit
 

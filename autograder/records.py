@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.diagnose import TOGETHER
-from autograder.roster import Student
+from autograder.people import Student
 
 
 @dataclass(frozen=True)

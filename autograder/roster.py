@@ -18,6 +18,7 @@ from autograder.entries import MIB, Refused, Source, decoded, left_behind, measu
 from autograder.errors import UserError
 from autograder.folders import listed, member_entries, opened
 from autograder.intake import ARCHIVES, KEPT
+from autograder.people import Entry, Student, late_by
 
 __all__ = ["Entry", "Source", "Student", "read_roster"]
 
@@ -45,24 +46,6 @@ CANVAS_TEXT = re.compile(r".+_(text|link)\.html")  # what was typed in, or an ad
 AGAIN = re.compile(r"(?<=.)-\d+(?=\.[^.]+$|$)")  # of the second upload of a name, and later ones
 CLASS_FILES = ("index.html", "gradebook.csv", "summary.json", "similar", "examples")  # beside the students' folders
 WHOLE_CLASS = "is a whole class, not one submission; grade it by itself, with no other path"
-
-
-@dataclass(frozen=True)
-class Student:
-    """Who handed a submission in: several people, joined by '; ', if it is a group's."""
-
-    id: str  # a safe name for a folder, and nobody else's
-    name: str = ""
-    sid: str = ""
-    email: str = ""
-    late: str = ""  # '1 d 3 h late'; '' if on time, or if nobody says
-    canvas: str = ""  # the number that Canvas gives a person, 'ID' in its gradebook: not the university's
-
-
-@dataclass(frozen=True)
-class Entry:
-    student: Student
-    source: Source
 
 
 def read_roster(paths: Sequence[Path]) -> list[Entry]:
@@ -328,21 +311,10 @@ def _lateness(record: Mapping[str, object]) -> str:
         if text in ("true", "yes", "late"):
             return "late"
         if match := re.fullmatch(r"([0-9]{1,9})(\.[0-9]*)?", text):
-            return _late_by(int(match[1]))
+            return late_by(int(match[1]))
         if match := re.fullmatch(r"([0-9]{1,6}):([0-9]{2}):([0-9]{2})", text):
-            return _late_by(int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3]))
+            return late_by(int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3]))
     return ""
-
-
-def _late_by(seconds: int) -> str:
-    """The two largest units that say something."""
-    parts = []
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
-        count, seconds = divmod(seconds, length)
-        parts.append((count, unit))
-    while parts and not parts[0][0]:
-        parts.pop(0)
-    return " ".join([*(f"{count} {unit}" for count, unit in parts[:2] if count), "late"]) if parts else ""
 
 
 def _line(value: object) -> str:

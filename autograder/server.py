@@ -134,7 +134,7 @@ def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: T
     from autograder.intake import Intake
     from autograder.isolation import probe
     from autograder.remote import Limits
-    from autograder.roster import Student
+    from autograder.people import Student
 
     folders = tuple(bundle / part for part in PARTS)
     layers = probe()
