@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import json
 import os
 import re
 import secrets
@@ -28,7 +27,7 @@ from autograder.course import Course
 from autograder.engine import OUT_OF_TIME, Examiner, Outcome, Sitting, collect
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_atomically
-from autograder.gradescope import results, versions
+from autograder.gradescope import results, text_of, versions
 from autograder.intake import Intake, Refused, take_in
 from autograder.isolation import Layers, processes
 from autograder.page import page
@@ -184,8 +183,7 @@ class _Run:
         folder = self.out / student.id
         # The page first: whoever finds a result finds its page, too.
         write_atomically(folder / "report.html", page(content, student.name or student.id).encode())
-        text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
-        write_atomically(folder / "results.json", text.encode())
+        write_atomically(folder / "results.json", text_of(content))
         self._record(position, content, kept=kept)
 
     def _record(self, position: int, content: dict[str, Any], *, kept: bool) -> None:

@@ -133,8 +133,8 @@ def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: T
     from autograder.grade import Examined, Setting, Tree, here, require_isolation
     from autograder.intake import Intake
     from autograder.isolation import probe
-    from autograder.remote import Limits
     from autograder.people import Student
+    from autograder.remote import Limits
 
     folders = tuple(bundle / part for part in PARTS)
     layers = probe()
