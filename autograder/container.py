@@ -27,7 +27,7 @@ from autograder.gradescope import fallback, text_of, versions  # noqa: E402
 from autograder.isolation import probe  # noqa: E402
 from autograder.metadata import Metadata, read_metadata  # noqa: E402
 from autograder.people import Entry  # noqa: E402
-from autograder.quota import over_quota, told  # noqa: E402
+from autograder.quota import over_quota  # noqa: E402
 from autograder.records import read_result  # noqa: E402
 from autograder.remote import Limits  # noqa: E402
 
@@ -89,7 +89,7 @@ def graded(root: Path, course: Course, metadata: Metadata, started: float) -> di
         require_isolation(layers, folders[-1], weak_allowed=False)
     except UserError as error:
         print(f"run_autograder: {error}", file=sys.stderr)
-        return told(fallback(course), UNSAFE)
+        return fallback(course, UNSAFE)
     limits = Limits(memory=worker_memory(container_memory()))
     setting = Setting(course, layers, limits, folders, jobs=1, until=started + time_for_checks(course))
     with tempfile.TemporaryDirectory(prefix="results-") as out:

@@ -9,7 +9,7 @@ import secrets
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 
@@ -48,8 +48,8 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[str]:
     return changed
 
 
-def zipped(files: Mapping[str, str | bytes]) -> bytes:
-    """A zip whose bytes depend on nothing but the files.
+def zipped(files: Mapping[str, str | bytes], executable: Collection[str] = ()) -> bytes:
+    """A zip whose bytes depend on nothing but the files, and which of them are `executable`.
 
     Stored, not compressed: the output of zlib differs between its versions.
     """
@@ -57,7 +57,7 @@ def zipped(files: Mapping[str, str | bytes]) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in sorted(files.items()):
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o100644 << 16
+            entry.external_attr = (0o100755 if name in executable else 0o100644) << 16
             entry.create_system = 3  # Unix, also when made elsewhere
             archive.writestr(entry, content)
     return buffer.getvalue()

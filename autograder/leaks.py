@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import io
 import re
@@ -30,9 +31,18 @@ class Secrets:
 
     @staticmethod
     def read(
-        root: Path, *, solutions: Sequence[Path], checks: list[str], references: list[str], answers: list[str]
+        root: Path,
+        *,
+        solutions: Sequence[Path],
+        checks: Sequence[str] = (),
+        references: Sequence[str] = (),
+        answers: Sequence[str] = (),
+        bodies: Sequence[str] = (),
     ) -> Secrets:
+        """From solutions with marked regions, and from what these patterns name; `bodies` are files of functions."""
         lines: dict[str, str] = {}
+        for path in _matching(root, bodies):
+            lines |= _body_lines(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
         for path in solutions:
             if path.suffix in (".py", ".md"):
                 lines |= _solution_lines(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
@@ -65,6 +75,19 @@ def _solution_lines(text: str, name: str) -> dict[str, str]:
                 short = normalised(line)
                 if len(short) >= INFORMATIVE and short not in given:
                     found[short] = f"{name}:{piece.line + offset}"
+    return found
+
+
+def _body_lines(text: str, name: str) -> dict[str, str]:
+    """The informative lines of all functions, without signatures and docstrings."""
+    lines, found = text.splitlines(), {}
+    for function in ast.walk(ast.parse(text)):
+        if isinstance(function, ast.FunctionDef):
+            body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+            for number in range(body[0].lineno, (function.end_lineno or 0) + 1) if body else ():
+                short = normalised(lines[number - 1])
+                if len(short) >= INFORMATIVE and not short.startswith(("import", "from")):
+                    found[short] = f"{name}:{number}"
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,6 @@ def over_quota(course: Course, metadata: Metadata) -> dict[str, Any] | None:
     """The results of a submission over the daily limit, or None if it is to be graded.
 
     Nothing is run, and nothing changes: the last graded submission's results stand for this one, too.
-
     Not the best of them: where the last submission counts, going over the limit must not pay. And not 0, which would
     take points away that a student has: Gradescope counts the newest submission.
     """
@@ -23,41 +21,34 @@ def over_quota(course: Course, metadata: Metadata) -> dict[str, Any] | None:
     again = metadata.next_try(limit) if limit else None
     if again is None:
         return None
-    content = fallback(course)
-    several = "submission is" if limit == 1 else f"{limit} submissions are"
+    several = "one submission is" if limit == 1 else f"only {limit} submissions are"
     lines = [
-        f"Not graded: {'one' if limit == 1 else 'only'} {several} graded within 24 hours.",
+        f"Not graded: {several} graded within 24 hours.",
         f"The next one can be graded from {again:%Y-%m-%d %H:%M} ({again.tzname() or 'UTC'}).",
     ]
     last = metadata.last_judged
-    if last is not None and _take_over(content, last):
+    tests = _taken_over(fallback(course)["tests"], last) if last else []
+    if last and tests:
         lines.append(f"The points are those of your submission of {last.at:%Y-%m-%d %H:%M}.")
     else:
         lines.append("Your earlier submissions keep their points: activate one in the submission history.")
-    told(content, " ".join(lines))
+    content = fallback(course, " ".join(lines))
+    if tests:
+        content |= {"tests": tests, "score": sum(test["score"] for test in tests)}
     content["extra_data"] |= {"over_limit": True, "next_try": again.isoformat()}
     return content
 
 
-def told(content: dict[str, Any], why: str) -> dict[str, Any]:
-    content["output"] = why
-    content["extra_data"] |= {"summary": [why], "could_not_grade": why}
-    return content
-
-
-def _take_over(content: dict[str, Any], last: Previous) -> bool:
-    """Put the points and messages of an earlier submission in place, if all of them are there."""
-    tests = last.results.get("tests")
-    earlier = {test.get("name"): test for test in (tests if isinstance(tests, list) else []) if isinstance(test, dict)}
-    new = copy.deepcopy(content["tests"])
-    for test in new:
+def _taken_over(tests: list[dict[str, Any]], last: Previous) -> list[dict[str, Any]]:
+    """The tests with points and messages of an earlier submission; empty unless all of them are there."""
+    found = last.results.get("tests")
+    earlier = {test.get("name"): test for test in (found if isinstance(found, list) else []) if isinstance(test, dict)}
+    for test in tests:
         old = earlier.get(test["name"], {})
         if not _same_test(old, test):
-            return False
+            return []
         test |= {key: old[key] for key in ("score", "status", "output", "extra_data")}
-    content["tests"] = new
-    content["score"] = sum(test["score"] for test in new)
-    return True
+    return tests
 
 
 def _same_test(old: Mapping[str, Any], test: Mapping[str, Any]) -> bool:

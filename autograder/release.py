@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from autograder import regions
 from autograder.errors import UserError
@@ -28,8 +29,23 @@ class Plan:
 def read_plan(path: Path, root: Path) -> Plan:
     """Read release.toml; patterns that match nothing are an error, so that nothing is lost silently."""
     try:
+        sources, data = read_sources(path, root)
+        secret = data["secret"]
+        secrets = Secrets.read(
+            root,
+            solutions=list(sources.values()),
+            **{key: list(secret[key]) for key in ("checks", "references", "answers")},
+        )
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{path}: wrong or missing key {error}") from None
+    return Plan(sources, secrets)
+
+
+def read_sources(path: Path, root: Path) -> tuple[dict[str, Path], dict[str, Any]]:
+    """The allow-list of a .toml file, target name -> source file, and all that the file says."""
+    sources: dict[str, Path] = {}
+    try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        sources: dict[str, Path] = {}
         for entry in data["copy"]:
             for pattern in entry["files"]:
                 found = sorted((root / entry["from"]).glob(pattern))
@@ -38,19 +54,13 @@ def read_plan(path: Path, root: Path) -> Plan:
                 for source in found:
                     target = Path(entry["to"]) / source.relative_to(root / entry["from"])
                     sources[target.as_posix()] = source
-        secret = data["secret"]
-        secrets = Secrets.read(
-            root,
-            solutions=list(sources.values()),
-            **{key: list(secret[key]) for key in ("checks", "references", "answers")},
-        )
     except FileNotFoundError:
-        raise UserError(f"{path} is missing; it lists what students get") from None
+        raise UserError(f"{path} is missing; it lists what is copied") from None
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: {error}") from None
     except (KeyError, TypeError) as error:
         raise UserError(f"{path}: wrong or missing key {error}") from None
-    return Plan(sources, secrets)
+    return sources, data
 
 
 def build(plan: Plan) -> dict[str, bytes]:
