@@ -1,4 +1,4 @@
-"""python -m autograder COMMAND: grade | release | references | verify."""
+"""python -m autograder COMMAND: grade | release | references | verify | bundle | simulate."""
 
 from __future__ import annotations
 
@@ -70,6 +70,32 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once (default: cores)")
     verify.add_argument("--attacks", action="store_true", help="instead, try the attack suite in every situation")
     verify.set_defaults(run=lambda options: _attacks(options) if options.attacks else _verify(options))
+
+    bundle = commands.add_parser("bundle", help="make the zip to upload to Gradescope, and prove it")
+    bundle.add_argument("--course", default="default", help="a course's name, or a .toml file (default: default)")
+    bundle.add_argument("--pip-conf", type=Path, metavar="FILE", help="settings of pip for the image, such as an index")
+    bundle.set_defaults(run=_bundle)
+
+    simulate = commands.add_parser("simulate", help="run a bundle on a submission as Gradescope would")
+    simulate.add_argument("bundle", type=Path, metavar="BUNDLE")
+    simulate.add_argument("submission", type=Path, metavar="SUBMISSION", help="a zip, a folder or a file")
+    simulate.add_argument("--late", type=float, default=0.0, metavar="HOURS", help="after the due date")
+    simulate.add_argument(
+        "--previous",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="RESULTS",
+        help="results.json of an earlier submission, an hour before the next; may be given several times",
+    )
+    simulate.add_argument("--leftover", action="store_true", help="let forged results lie there already")
+    simulate.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="kill everything after so long (default: the course's minutes)"
+    )
+    simulate.add_argument("--out", type=Path, metavar="FILE", help="keep results.json as this file")
+    simulate.add_argument("--python", metavar="PYTHON", help="for setup.sh (default: the one of this environment)")
+    simulate.add_argument("--venv", type=Path, metavar="FOLDER", help="do without setup.sh, in this environment")
+    simulate.set_defaults(run=_simulate)
     return parser
 
 
@@ -187,6 +213,29 @@ def _attacks(options: argparse.Namespace) -> int:
     print(table_text(lines, shutil.get_terminal_size((100, 24)).columns))
     print(f"{len(attacks)} attacks in {len(situations())} situations, {time.monotonic() - started:.0f} s")
     return 0 if all(line.held for line in lines) else 1
+
+
+def _bundle(options: argparse.Namespace) -> int:
+    one_each()
+    from autograder import bundle
+    from autograder.course import read_course
+    from autograder.files import write_atomically
+
+    plan, course = options.root / "scripts" / "gradescope" / "bundle.toml", read_course(options.course)
+    tree = bundle.build(plan, options.root, course, options.pip_conf)
+    if wrong := bundle.prove(plan, options.root, tree):
+        return _complain("the bundle is not fit to go out; nothing was written", wrong)
+    path = options.root / "dist" / f"gradescope-{course.name}.zip"
+    write_atomically(path, bundle.packed(tree))
+    print(f"{path}: {len(tree)} files, {path.stat().st_size:,} bytes")
+    print(f"On Gradescope, choose a timeout of {course.gradescope.minutes} minutes for it.")
+    return 0
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    from autograder.rehearsal import rehearse
+
+    return rehearse(options)
 
 
 def _complain(what: str, wrong: list[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from collections.abc import Collection
 
 from autograder.isolation.kernel import (
     PR_CAP_AMBIENT,
@@ -38,14 +39,15 @@ def become(user: int, group: int) -> None:
         raise PermissionError(f"the change to user {user} left something of the old one")
 
 
-def drop_bounding_set() -> None:
-    """As root, before the change of user: no program could hand a capability out any more."""
+def drop_bounding_set(keep: Collection[int] = ()) -> None:
+    """As root, before the change of user: no program could hand a capability out any more, but those to `keep`."""
     for capability in range(64):
         try:
             prctl(PR_CAPBSET_READ, capability)
         except OSError:
             return  # past the last one this kernel knows
-        prctl(PR_CAPBSET_DROP, capability)
+        if capability not in keep:
+            prctl(PR_CAPBSET_DROP, capability)
 
 
 def drop_capabilities() -> None:
