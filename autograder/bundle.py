@@ -60,10 +60,10 @@ def prove(plan: Path, root: Path, tree: Mapping[str, bytes]) -> list[str]:
     solutions = sorted(path for pattern in patterns for path in root.glob(pattern))
     if not solutions or not any(root.glob(pattern) for pattern in bodies):
         raise UserError(f"{plan}: [secret] matches no file, so nothing would be looked for")
-    return leaks(tree, Secrets.read(root, solutions=solutions, bodies=bodies)) or _imports(tree)
+    return leaks(tree, Secrets.read(root, solutions=solutions, bodies=bodies)) or imports(tree)
 
 
-def _imports(tree: Mapping[str, bytes]) -> list[str]:
+def imports(tree: Mapping[str, bytes]) -> list[str]:
     """Is every module there that a run imports, and no other? Tried in a Python that has nothing but the bundle."""
     with tempfile.TemporaryDirectory(prefix="bundle-") as folder:
         write_files(Path(folder), tree)

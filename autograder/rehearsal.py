@@ -23,7 +23,6 @@ from autograder.schema import complaints
 from autograder.simulate import Case, Run, environment, simulate
 
 SAID = 20  # lines of what the staff sees
-CACHE = "attention-autograder"
 
 
 def rehearse(options: argparse.Namespace) -> int:
@@ -60,9 +59,7 @@ def _environment(options: argparse.Namespace) -> tuple[Path, str]:
         if not (options.venv / "bin" / "python").exists():
             raise UserError(f"{options.venv} is no virtual environment: it has no bin/python")
         return options.venv, f"in {options.venv}"
-    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / CACHE
-    venv, there = environment(options.bundle, options.python or str(base), cache)
+    venv, there = environment(options.bundle, options.python)
     return venv, "in the environment that its setup.sh made before" if there else "in a fresh environment"
 
 

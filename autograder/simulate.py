@@ -25,6 +25,7 @@ from autograder.isolation import kill_tree, privileges
 
 NEEDED = ("run_autograder", "setup.sh", "requirements.txt", "fallback.json")
 DECIDES = ("setup.sh", "requirements.txt", "pip.conf")  # what an environment depends on
+CACHE = "attention-autograder"
 LARGEST = 1 << 30  # bytes of an unpacked submission
 # What root may do in a plain container: change owners and users, signal, bind; not mount, trace or make namespaces.
 CONTAINER_RIGHTS = (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31)
@@ -152,15 +153,21 @@ def _previous_submission(path: Path, at: datetime) -> dict[str, Any]:
 # The environment
 
 
-def environment(bundle: Path, python: str, cache: Path) -> tuple[Path, bool]:
+def environment(bundle: Path, python: str | None = None) -> tuple[Path, bool]:
     """The virtual environment that the bundle's own setup.sh makes, and whether it was there already.
 
     Kept by what decides it, because torch takes minutes. An interrupted one is made anew.
     """
+    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    python = python or str(base)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / CACHE
     with zipfile.ZipFile(bundle) as archive:
         parts = [archive.read(name) for name in DECIDES if name in archive.namelist()]
-    told = subprocess.run([python, "-VV"], capture_output=True, check=False)
-    digest = hashlib.sha256(b"\0".join([*parts, told.stdout, python.encode()])).hexdigest()[:16]
+    try:
+        version = subprocess.run([python, "-VV"], capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        raise UserError(f"{python} is no Python") from None
+    digest = hashlib.sha256(b"\0".join([*parts, version, python.encode()])).hexdigest()[:16]
     place = cache / digest
     place.mkdir(parents=True, exist_ok=True)
     with (place / "lock").open("w") as lock:

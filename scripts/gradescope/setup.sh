@@ -46,7 +46,7 @@ from_uv() {
     {
         python3 -m pip --version || apt-get install -qq -y --no-install-recommends python3-pip
         python3 -m pip install -q --target "$uv" uv==0.9.0 &&
-            PYTHONPATH=$uv UV_PYTHON_INSTALL_DIR=$uv/python python3 -m uv -q python install 3.11
+            PYTHONPATH=$uv UV_PYTHON_INSTALL_DIR=$uv/python python3 -m uv python install 3.11
     } >&2 && first_usable "$uv"/python/*/bin/python3.11
 }
 
