@@ -57,9 +57,10 @@ def prove(plan: Path, root: Path, tree: Mapping[str, bytes]) -> list[str]:
         patterns, bodies = data["secret"]["solutions"], data["secret"]["bodies"]
     except KeyError as error:
         raise UserError(f"{plan}: wrong or missing key {error}") from None
+    for pattern in (*patterns, *bodies):
+        if not list(root.glob(pattern)):
+            raise UserError(f"{plan}: {pattern} matches no file, so nothing of it would be looked for")
     solutions = sorted(path for pattern in patterns for path in root.glob(pattern))
-    if not solutions or not any(root.glob(pattern) for pattern in bodies):
-        raise UserError(f"{plan}: [secret] matches no file, so nothing would be looked for")
     return leaks(tree, Secrets.read(root, solutions=solutions, bodies=bodies)) or imports(tree)
 
 

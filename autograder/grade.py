@@ -151,7 +151,7 @@ class _Run:
 
     def examined(self, tree: Tree, examined: Examined) -> None:
         found = rows(self.setting.course, examined.outcomes)
-        trouble = _trouble(examined.outcomes, found)
+        trouble = trouble_with(examined.outcomes, found)
         content = results(self.setting.course, found, examined.layers, tree.intake, trouble, self.hashes)
         content["extra_data"]["versions"] = examined.versions
         self._write(tree.position, tree.student, content, examined.seconds)
@@ -191,7 +191,8 @@ class _Run:
         self.told(self.records[position])
 
 
-def _trouble(outcomes: Sequence[Outcome], found: Sequence[Row]) -> str:
+def trouble_with(outcomes: Sequence[Outcome], found: Sequence[Row]) -> str:
+    """Why not everything was judged; '' if it was."""
     if any(outcome.trouble == OUT_OF_TIME for outcome in outcomes):
         return f"some checks were not run, because {OUT_OF_TIME}; they count as 0"
     missing = any(row.verdict == "could not check" for row in found)

@@ -79,14 +79,14 @@ def read_metadata(path: Path) -> Metadata:
         return Metadata(trouble=f"{path.name} holds no table")
     users = [user for user in _list(data.get("users")) if isinstance(user, dict)]
     created, due = _moment(data.get("created_at")), _due(data, users)
-    missing = [name for name, value in (("created_at", created), ("users", users)) if not value]
+    names, emails = _joined(users, "name"), _joined(users, "email")
+    missing = [name for name, value in (("created_at", created), ("users", names or emails)) if not value]
     found = Metadata(
         created=created,
         due=due,
         previous=tuple(sorted(_previous(data), key=lambda one: one.at)),
         trouble=f"{path.name} has no usable {' and '.join(missing)}" if missing else "",
     )
-    names, emails = _joined(users, "name"), _joined(users, "email")
     return replace(found, student=Student(ID, names, email=emails, late=late_by(found.seconds_late)))
 
 
@@ -118,8 +118,8 @@ def _moment(value: object) -> datetime | None:
     """A time as Gradescope writes it. One without a zone is taken as UTC."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
-        if found is not None and found.tzinfo is None:
-            found = found.replace(tzinfo=UTC)
-        return found if found is None or found.astimezone(UTC) else None  # years 1 and 9999 have no neighbours
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    if found is None or not 1970 < found.year < 9999:  # at the ends of time, a day more or less is an error
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

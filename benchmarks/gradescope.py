@@ -57,9 +57,7 @@ def main() -> int:
     worst = 0
     for name in options.course or available():
         worst = max(worst, measure(name, options.venv))
-    print(
-        f"grader and zygote are granted {OURS // MIB} MiB; of a container's memory, a submission may use what is left:"
-    )
+    print(f"we count on {OURS // MIB} MiB; what is left of a container's memory is a submission's:")
     for size in SIZES:
         print(f"  {size:5} MiB container: {worker_memory(size * MIB) // MIB:5} MiB for its own data")
     return 0 if worst <= OURS else 1

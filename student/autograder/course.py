@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent / "courses"
 Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]
 By = Literal["grader", "person", "coming"]
 Output = Literal["md", "text"]
+MAX_MINUTES = 40  # that Gradescope gives a run
 PARTS = ("public", "hidden")  # of an exercise's checks, in the order in which they are run
 
 
@@ -43,6 +44,14 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Platform:
+    """The course on Gradescope."""
+
+    minutes: int = 10  # after which a run is ended with nothing; the same must be chosen in the assignment's settings
+    daily_limit: int | None = None  # submissions that are graded within 24 hours
+
+
+@dataclass(frozen=True)
 class Course:
     """A course file, checked."""
 
@@ -55,6 +64,7 @@ class Course:
     required: int
     extra_credit: int
     output: Output = "md"  # how Gradescope is told to show messages
+    gradescope: Platform = Platform()
 
     @property
     def graded(self) -> list[Item]:
@@ -85,7 +95,8 @@ def read_course(name: str, folder: Path = FOLDER) -> Course:
 class _Reader:
     """Reads one file; every complaint names the file, the line and the key."""
 
-    KEYS = ("title", "output", "totals", "tolerance", "threshold", "section")
+    KEYS = ("title", "output", "totals", "tolerance", "threshold", "gradescope", "section")
+    PLATFORM_KEYS = ("minutes", "daily_limit", "visibility")
     SECTION_KEYS = ("title", "files", "deadline", "visibility", "exercises")
     ITEM_KEYS = (
         *("slug", "handout", "by", "public", "hidden", "points", "given", "extra_credit"),
@@ -104,6 +115,7 @@ class _Reader:
 
     def read(self) -> Course:
         self._known(self.data, self.KEYS, "")
+        platform = self._platform()
         items: dict[str, Item] = {}
         for section in self._get(self.data, "section", list, ""):
             for item in self._section(section):
@@ -121,6 +133,7 @@ class _Reader:
             required=self._get(totals, "required", int, ""),
             extra_credit=self._get(totals, "extra_credit", int, ""),
             output=self._choice(self.data, "output", get_args(Output), "md", ""),
+            gradescope=platform,
         )
         for key, extra in (("required", False), ("extra_credit", True)):
             total = sum(item.points for item in items.values() if item.extra_credit is extra)
@@ -156,7 +169,8 @@ class _Reader:
             raise self._wrong("files", "must be a list of file names", slug)
         if by == "grader" and not files:
             raise self._wrong("files", "is missing: where may students put it?", slug)
-        merged = {key: section[key] for key in ("deadline", "visibility") if key in section} | entry
+        usual = {key: value for key, value in self.data.get("gradescope", {}).items() if key == "visibility"}
+        merged = usual | {key: section[key] for key in ("deadline", "visibility") if key in section} | entry
         deadline: int = self._get(merged, "deadline", int, slug, 20)
         if deadline <= 0:
             raise self._wrong("deadline", "must be a positive number of seconds", slug)
@@ -176,6 +190,17 @@ class _Reader:
             visibility=self._choice(merged, "visibility", get_args(Visibility), "visible", slug),
             threshold=threshold,
         )
+
+    def _platform(self) -> Platform:
+        given = self._get(self.data, "gradescope", dict, "", {})
+        self._known(given, self.PLATFORM_KEYS, "")
+        minutes: int = self._get(given, "minutes", int, "", Platform.minutes)
+        if not 1 <= minutes <= MAX_MINUTES:
+            raise self._wrong("minutes", f"must lie between 1 and {MAX_MINUTES}, which is all that Gradescope offers")
+        daily_limit = self._get(given, "daily_limit", int, "", None)
+        if daily_limit is not None and daily_limit < 1:
+            raise self._wrong("daily_limit", "must be at least 1; without a limit, leave it out")
+        return Platform(minutes, daily_limit)
 
     def _tolerances(self) -> dict[str, Tolerance]:
         numbers = self._numbers("tolerance", {"values": 1e-5, "rope": 1e-4})

@@ -6,7 +6,7 @@ import textwrap
 import unicodedata
 from dataclasses import dataclass
 
-from autograder.engine import Outcome
+from autograder.engine import OUT_OF_TIME, Outcome
 from autograder.findings import SPOKEN
 
 _ACTIVE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # controls, direction and zero-width marks, surrogates, separators
@@ -38,6 +38,11 @@ class Message:
 
 def message(outcome: Outcome, handout: str, files: tuple[str, ...]) -> Message | None:
     """The message of one failed check. Hidden checks give claim and cause, never values."""
+    if outcome.verdict == "could not check" and outcome.trouble == OUT_OF_TIME:
+        return Message(
+            f"{outcome.exercise}: not checked, because {OUT_OF_TIME}",
+            ("The checks before this one took too long. Is there a loop that takes one number at a time?",),
+        )
     if outcome.verdict == "could not check":
         return Message(
             f"{outcome.exercise}: this could not be checked; the fault is ours, not yours",

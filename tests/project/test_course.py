@@ -78,6 +78,16 @@ def test_unknown_course_lists_the_known():
         ('files = ["src/a.py"]\n', "", r"c\.toml:13: 'files' of 'f' is missing: where may students put it"),
         ('files = ["src/a.py"]', "files = 3", r"c\.toml:\d+: 'files' of 'f' must be a list of file names"),
         ("hidden = 2 }", "hidden = 2, deadline = 0 }", r"c\.toml:14: 'deadline' of 'f' must be a positive"),
+        ("[tolerance]", "[gradescope]\nminutes = 41\n[tolerance]", r"c\.toml:8: 'minutes' must lie between 1 and 40"),
+        ("[tolerance]", "[gradescope]\nminutes = 1.5\n[tolerance]", r"c\.toml:8: 'minutes' must be a whole number"),
+        ("[tolerance]", "[gradescope]\ndaily_limit = 0\n[tolerance]", r"c\.toml:8: 'daily_limit' must be at least 1"),
+        ("[tolerance]", "[gradescope]\nlimit = 3\n[tolerance]", r"c\.toml:8: 'limit' is not known here"),
+        (
+            "[tolerance]",
+            '[gradescope]\nvisibility = "no"\n[tolerance]',
+            r"'visibility' .*is 'no', must be one of visible",
+        ),
+        ("[totals]", "gradescope = 3\n[totals]", r"c\.toml:3: 'gradescope' must be a dict, is 3"),
         ("hidden = 2 }", 'hidden = 2, visibility = "no" }', r"c\.toml:14: 'visibility' of 'f' is 'no', must be one"),
         ("[totals]", "[totals", r"c\.toml: .*line 3"),
         ("[[section]]", "[[sections]]", r"c\.toml:10: 'sections' is not known here"),
@@ -95,3 +105,13 @@ def test_course_that_is_not_text(tmp_path):
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(UserError, match="not UTF-8 text"):
         read_course(str(path))
+
+
+def test_gradescope_has_its_usual_values_unless_told(tmp_path):
+    course = read(tmp_path, GOOD)
+    assert (course.gradescope.minutes, course.gradescope.daily_limit) == (10, None)
+    told = '[gradescope]\nminutes = 20\ndaily_limit = 3\nvisibility = "hidden"\n[tolerance]'
+    text = GOOD.replace("[tolerance]", told).replace("hidden = 2 }", 'hidden = 2, visibility = "visible" }')
+    course = read(tmp_path, text)
+    assert (course.gradescope.minutes, course.gradescope.daily_limit) == (20, 3)
+    assert [item.visibility for item in course.graded] == ["visible", "hidden", "hidden"]
