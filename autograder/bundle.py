@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder.container import START_AND_END
+from autograder.container import END, START
 from autograder.course import PARTS, Course
 from autograder.errors import UserError
 from autograder.files import write_files, zipped
@@ -118,7 +118,7 @@ def deadlines(course: Course, tree: Mapping[str, bytes]) -> int:
 
 def _refuse_slow(course: Course, tree: Mapping[str, bytes]) -> None:
     minutes = course.gradescope.minutes
-    worst, given = deadlines(course, tree), minutes * 60 - START_AND_END
+    worst, given = deadlines(course, tree), minutes * 60 - START - END
     if worst > given:
         raise UserError(
             f"{course.path}: the deadlines of its exercises add up to {worst} s, but {minutes} minutes on Gradescope "

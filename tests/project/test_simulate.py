@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 import zipfile
@@ -169,6 +170,7 @@ def test_weak_isolation_runs_nothing_and_says_whose_fault_it_is(packed, tmp_path
     with simulate.laid_out(packed, simulate.Case(tmp_path / "a.py")) as root:
         (root / "submission_metadata.json").unlink()
         container.run(root, time.monotonic())
+        signal.alarm(0)  # see end_in_time
         content = (root / "results/results.json").read_bytes()
     assert complaints(content) == []
     assert "cannot run submissions safely" in json.loads(content)["output"]
@@ -190,7 +192,13 @@ def test_no_check_begins_after_the_end_of_the_whole_run(root, course):
 
 def test_time_for_checks_leaves_room_for_the_last_exercise():
     course = read_course("uw447")  # 10 minutes, 20 seconds an exercise
-    assert container.time_for_checks(course) == 600 - container.START_AND_END - 20
+    assert container.time_for_checks(course) == 600 - container.END - 20
+
+
+def test_grader_that_hangs_dies_before_the_platform_ends_the_run():
+    container.end_in_time(read_course("uw447"))
+    assert 600 - container.LAST_RESORT - 1 <= signal.alarm(0) <= 600 - container.LAST_RESORT
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
 @pytest.mark.parametrize(("container_mib", "worker_mib"), [(256, 128), (768, 268), (1536, 1036), (65536, 2048)])
