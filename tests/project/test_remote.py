@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -153,3 +154,10 @@ def test_tasks_are_asked_for_only_when_somebody_is_free():
     for done, _ in enumerate(examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks(), 2), start=1):  # type: ignore[arg-type]
         assert len(asked) <= done + 2
     assert asked == list(range(6))
+
+
+def test_where_memory_runs_out_the_kernel_ends_a_worker_first(channel, zygote):
+    channel.perform_all([softmax(2)])
+    workers = [channel.worker.pid, *channel.worker._children()]
+    assert [Path(f"/proc/{pid}/oom_score_adj").read_text() for pid in workers] == ["1000\n"] * len(workers)
+    assert int(Path(f"/proc/{zygote.pid}/oom_score_adj").read_text()) < 1000
