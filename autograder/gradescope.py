@@ -69,7 +69,7 @@ def fallback(course: Course, why: str = UNFINISHED) -> dict[str, Any]:
     """Valid results of 0 points in which nothing is judged; they stand unless a grader puts others in their place."""
     content = results(course, rows_of(course, []), WEAK, None, why, {})
     del content["extra_data"]["versions"]  # of whoever made this, who graded nothing
-    content["extra_data"]["student"] = asdict(Student(""))
+    content["extra_data"] |= {"student": asdict(Student("")), "isolation": "nothing was run"}
     content["execution_time"] = 0.0
     return content
 

@@ -124,6 +124,7 @@ def normalised(line: str) -> str:
 def leaks(tree: Mapping[str, bytes], secrets: Secrets) -> list[str]:
     """Every secret that is found in a tree, one line each."""
     found = []
+    seen: dict[str, str] = {}  # normalised line -> where it comes from, or ''; most lines stand in several files
     for name, content in tree.items():
         for tensor, origin in secrets.tensors.items():
             if tensor in content:
@@ -137,8 +138,10 @@ def leaks(tree: Mapping[str, bytes], secrets: Secrets) -> list[str]:
         for number, line in enumerate(text.splitlines(), start=1):
             if re.search(r"\b(BEGIN|END) SOLUTION\b", line) and not name.startswith("autograder/"):
                 found.append(f"{name}:{number} holds a marker")
-            origin = _copy_of(normalised(line), secrets.lines)
-            if origin:
+            short = normalised(line)
+            if short not in seen:
+                seen[short] = _copy_of(short, secrets.lines)
+            if origin := seen[short]:
                 found.append(f"{name}:{number} is a (near-)copy of the solution at {origin}")
     return found
 
