@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from autograder.notebook_json import Unreadable, code_cells
+from autograder.notebook_json import MOST_CODE, Unreadable, code_cells
 
 __all__ = ["Cell", "Kind", "Places", "Unreadable", "code_of", "decoded", "is_notebook", "read_cells", "said_place"]
 
@@ -55,6 +55,8 @@ def read_cells(name: str, content: bytes) -> tuple[list[Cell], Kind]:
         return _notebook(name, text), "notebook"
     if text.lstrip().startswith("{"):
         raise Unreadable(f"{name} is not a Python script: it begins with a brace; is it a notebook under a wrong name?")
+    if len(text) > MOST_CODE:
+        raise Unreadable(f"{name} holds more than {MOST_CODE >> 20} million characters of code")
     lines = text.split("\n")
     begins = [number for number, line in enumerate(lines) if _MARKER.fullmatch(line.rstrip())]
     edges = [0, *(number for number in begins if number), len(lines)]

@@ -61,7 +61,9 @@ def _test(course: Course, row: Row, names: Sequence[str]) -> dict[str, Any]:
     item = row.item
     checks = [_check(row, outcome, names) for outcome in row.outcomes]
     file = next((inert(outcome.file) for outcome in row.outcomes if outcome.file), "")
-    output = RENDER[course.output].checks(checks, file if len(item.files) > 1 else "")
+    # A message says where to look; without one, which of several files was used must be said, too.
+    told = file if len(item.files) > 1 and row.verdict == "passed" else ""
+    output = RENDER[course.output].checks(checks, told)
     return {
         "name": f"{item.slug} ({'given' if item.given else row.part})",
         "number": item.handout,

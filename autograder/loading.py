@@ -163,10 +163,10 @@ class Loader:
 
     def _run(self, path: Path, candidate: str) -> _Module | Sheet:
         left_out = [one for one in self.left_out if one.file == candidate]
+        if any(one.number == 0 for one in left_out):
+            raise Stopped(f"{candidate} was not loaded: it {left_out[0].why}")
+        self.reached(candidate, 0)
         if "/" in candidate:
-            if left_out:
-                raise Stopped(f"{candidate} was not loaded: it {left_out[0].why}")
-            self.reached(candidate, 0)
             return _Module(path)
         self._reach(path.parent)
         try:

@@ -13,7 +13,7 @@ Check = Mapping[str, Any]  # one entry of extra_data.checks
 
 class Renderer(Protocol):
     def checks(self, checks: Sequence[Check], file: str = "") -> str:
-        """What was checked, and, if it could have been in several files, from which it was taken."""
+        """What was checked, and, if all is right, from which of several files it was taken."""
         ...
 
     def summary(self, lines: Sequence[str], advice: Sequence[str]) -> str: ...

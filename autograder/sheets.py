@@ -35,7 +35,7 @@ class LeftOut:
     """A statement that is not to be run again, because it ended a worker."""
 
     file: str
-    number: int  # from 1; 0 is a whole module
+    number: int  # from 1; 0 is the whole file
     why: str
     and_rest: bool = False  # all that comes after it is not run, either
 
