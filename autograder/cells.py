@@ -53,8 +53,8 @@ def read_cells(name: str, content: bytes) -> tuple[list[Cell], Kind]:
     text, _ = decoded(content)
     if is_notebook(name):
         return _notebook(name, text), "notebook"
-    if text.lstrip().startswith("{"):
-        raise Unreadable(f"{name} is not a Python script: it begins with a brace; is it a notebook under a wrong name?")
+    if text.lstrip().startswith("{") and '"cells"' in text:
+        raise Unreadable(f"{name} is not a script but a notebook; rename it to {Path(name).stem}.ipynb")
     if len(text) > MOST_CODE:
         raise Unreadable(f"{name} holds more than {MOST_CODE >> 20} million characters of code")
     lines = text.split("\n")
