@@ -139,7 +139,8 @@ def test_the_reader_agrees_with_a_whole_json_reader(value):
 
 code_lines = st.sampled_from(
     ["x = 1", "if x:", "    y = 2", "# %%", "# In[2]:", "%time z = x", "!ls \\", '"""', "'", "(", ")", "%%time",
-     "%%bash",      "get_ipython().run_cell_magic('time', '', 'a = 1\\n')", "def f():", "@f", "x?", "", "\\", "\f", "\0"]
+     "%%bash", "get_ipython().run_cell_magic('time', '', 'a = 1\\n')", "def f():", "@f", "x?", "",
+     "\\", "\f", "\0"]
 )  # fmt: skip
 
 
