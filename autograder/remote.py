@@ -25,7 +25,7 @@ from autograder.zygote import Order, Zygote
 WATCH = 0.05  # seconds between two looks at a worker's memory
 GRACE = 0.2  # for a dead worker's end to be told
 FAREWELL = 0.05  # for a worker to end by itself
-RETRIES = 3  # of loading, each without a statement that ended a worker; one may take an exercise's whole time
+RETRIES = 3  # of loading a file, each time without one statement more that ended a worker
 
 
 @dataclass(frozen=True)
@@ -231,6 +231,7 @@ class RemoteChannel:
         self.found: dict[str, str] = {}  # names, and the files that they were taken from
         self.left_out: list[LeftOut] = []  # what ended a worker when it was loaded
         self.reached: tuple[str, int] | None = None  # what the last worker loaded when it ended
+        self.extra = 2.0 * max((item.deadline for item in course.graded), default=0)  # seconds, for all retries
         self.user = user
         self.worker: Worker | None = None
         self.epoch = 0  # how many workers have ended
@@ -297,13 +298,14 @@ class RemoteChannel:
     def _leave_out(self, trouble: Trouble, files: Sequence[str]) -> bool:
         """Can loading be tried again without the statement, or the module, that ended the worker?"""
         file, number = self.reached or ("", 0)
-        if len(self.left_out) >= RETRIES or file not in files or (number == 0 and self._only(file, files)):
+        tries = sum(one.file == file for one in self.left_out)
+        if file not in files or tries >= RETRIES or self.extra <= 0 or (number == 0 and self._only(file, files)):
             return False
+        self.extra -= self.seconds - max(0.0, self.deadline - time.monotonic())
+        last = tries == RETRIES - 1 or self.extra < self.seconds / 2  # no other failure could be afforded
         why = f"did not finish within {self.seconds} s" if trouble.kind == "timeout" else trouble.text
-        why = why.removeprefix("your code ")
-        last = len(self.left_out) == RETRIES - 1
-        self.left_out.append(LeftOut(file, number, why, and_rest=last))
-        self.deadline = time.monotonic() + self.seconds  # the exercise has not begun yet
+        self.left_out.append(LeftOut(file, number, why.removeprefix("your code "), and_rest=last))
+        self.deadline = time.monotonic() + self.seconds  # the exercise itself has not begun yet
         return True
 
     def _only(self, file: str, files: Sequence[str]) -> bool:
@@ -356,7 +358,7 @@ class RemoteChannel:
         if isinstance(reply, Reply):
             return reply
         frames = tuple(frame for frame in reply.frames if 0 < frame[1] <= len(self.places.lines(frame[0])))
-        name = reply.type_name if reply.type_name.isidentifier() else "Exception"
+        name = reply.type_name if reply.type_name.isidentifier() or not reply.type_name else "Exception"
         return Trouble(reply.kind, name, reply.text, frames, reply.column if frames else 0)
 
     def _frames(self, told: str) -> tuple[tuple[str, int, str], ...]:

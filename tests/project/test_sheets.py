@@ -269,8 +269,8 @@ def test_a_script_that_downloads_trains_and_plots_is_taken_for_its_functions(loa
     assert loader.find("nothing") is None
     assert said(loader, "losses") == [
         "losses: A2S2.py does not define losses in a way that can be used",
-        f"A2S2.py line {at('losses =')} sets losses, but is not run: of this file, only imports, functions, classes and simple "
-        "assignments are.",
+        f"A2S2.py line {at('losses =')} sets losses, but is not run: of this file, only imports, functions, "
+        "classes and simple assignments are.",
     ]
     performer = Performer(loader)
     trouble = performer.perform(Request("call", "words"))
