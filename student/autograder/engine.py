@@ -20,6 +20,7 @@ from autograder import references
 from autograder.course import PARTS, Course
 from autograder.diagnose import TOGETHER, sentence
 from autograder.errors import UserError
+from autograder.exercises import DEFINES
 from autograder.findings import CheckFailed, Finding
 from autograder.loading import forget
 from autograder.references import Reference
@@ -40,6 +41,8 @@ class Outcome:
     finding: Finding | None = None
     says: str = ""  # the sentence of the mistake that the finding names
     trouble: str = ""  # why we could not check
+    file: str = ""  # of the submission, from which the answer was taken
+    note: str = ""  # what a public check tells even if it passes
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,12 @@ class Examiner:
                 if (slug, part) in self._checks:
                     sitting.submission._begin(slug, part)
                 for check in self._checks.get((slug, part), ()):
-                    outcomes.append(_just(check.outcome(sitting), check.reference, outcomes))
+                    outcome = replace(
+                        check.outcome(sitting),
+                        file=sitting.submission._file_of(DEFINES.get(slug, slug)),
+                        note=sitting.submission._noted() if part == "public" else "",
+                    )
+                    outcomes.append(_just(outcome, check.reference, outcomes))
                     if told is not None:
                         told(outcomes[-1])
         return outcomes
