@@ -1,16 +1,23 @@
-"""Many submissions, one collected suite: each is examined in a forked child of its own."""
+"""Many submissions, one collected suite, several at a time in forked children.
+
+Where student code runs in the examining process itself, each child examines one submission (`examine_all`). Where it
+runs in workers, a child examines one after the other (`examine_in_workers`): what it inherits is copied but once.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
+import select
 import selectors
 import signal
+import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -70,6 +77,102 @@ def examine_all(
             os.close(pipe)
             os.kill(one.child, signal.SIGKILL)
             os.waitpid(one.child, 0)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A submission that has been taken in: its folder, and the names of its files."""
+
+    root: str
+    files: Sequence[str]
+
+
+Serving = Callable[[Task, int], Sitting]  # called in a child, with a number that no other child has meanwhile
+
+
+def examine_in_workers(
+    examiner: Examiner, serving: Serving, tasks: Iterable[Task], jobs: int
+) -> Iterator[tuple[int, list[Outcome], float]]:
+    """Like `examine_all`, for submissions that are served by workers: no student code runs in our children."""
+    waiting = enumerate(tasks)
+    free = [_Standing(slot) for slot in range(jobs)]
+    busy: dict[int, _Standing] = {}  # by descriptor
+    gc.freeze()
+    try:
+        while True:
+            while free and (following := next(waiting, None)) is not None:
+                child = free.pop()
+                child.take_up(examiner, serving, *following)
+                busy[child.channel.fileno()] = child
+            if not busy:
+                return
+            for descriptor in select.select(list(busy), [], [])[0]:
+                child = busy[descriptor]
+                outcomes = child.read()
+                if outcomes is not None:
+                    free.append(busy.pop(descriptor))
+                    yield child.position, outcomes, time.monotonic() - child.started
+    finally:
+        for child in (*free, *busy.values()):
+            child.end()
+
+
+class _Standing:
+    """A child that examines one submission after the other: a line of JSON in, a line of JSON out."""
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+        self.pid = 0  # none yet, or it has died
+        self.position = 0
+        self.started = 0.0
+
+    def take_up(self, examiner: Examiner, serving: Serving, position: int, task: Task) -> None:
+        self.position, self.started = position, time.monotonic()
+        if not self.pid:
+            self._fork(examiner, serving)
+        self.received = bytearray()
+        with contextlib.suppress(BrokenPipeError):  # it has died; reading will tell
+            self.channel.sendall(json.dumps(asdict(task)).encode() + b"\n")
+
+    def read(self) -> list[Outcome] | None:
+        """The outcomes, if all of them have come; none at all if the child died of its task."""
+        chunk = self.channel.recv(1 << 20)
+        self.received += chunk
+        if not chunk:
+            self.end()
+            return []
+        return _outcomes(self.received) if self.received.endswith(b"\n") else None
+
+    def end(self) -> None:
+        if self.pid:
+            self.channel.close()
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            self.pid = 0
+
+    def _fork(self, examiner: Examiner, serving: Serving) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.channel, theirs = socket.socketpair()
+        self.pid = os.fork()
+        if self.pid:
+            theirs.close()
+            return
+        try:
+            self.channel.close()
+            if sys.platform == "linux":
+                die_with_parent()
+            for line in theirs.makefile():
+                sitting = serving(Task(**json.loads(line)), self.slot)
+                try:
+                    outcomes = examiner.examine(sitting)
+                finally:
+                    sitting.close()
+                theirs.sendall(json.dumps([asdict(outcome) for outcome in outcomes]).encode() + b"\n")
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
 
 
 def _fork(examiner: Examiner, seating: Seating, slot: int, only: Iterable[str] | None) -> tuple[int, int]:

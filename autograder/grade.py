@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 import torch
 
-from autograder.batch import Candidate, examine_all
+from autograder.batch import Serving, Task, examine_in_workers
 from autograder.course import Course
 from autograder.engine import Examiner, Outcome, Sitting, collect
 from autograder.errors import UserError
@@ -204,12 +204,13 @@ def here(setting: Setting) -> Examination:
         def job(examiner: Examiner) -> None:
             trees: dict[int, Tree] = {}
 
-            def candidates() -> Iterator[Candidate]:
+            def tasks() -> Iterator[Task]:
                 for number, tree in enumerate(waiting):
                     trees[number] = tree
-                    yield Candidate(_seating(zygote, tree.intake, setting, first_user))
+                    yield Task(str(tree.intake.root), tree.intake.files)
 
-            for number, outcomes, seconds in examine_all(examiner, candidates(), setting.jobs):
+            serving = _serving(zygote, setting, first_user)
+            for number, outcomes, seconds in examine_in_workers(examiner, serving, tasks(), setting.jobs):
                 done(trees.pop(number), Examined(outcomes, seconds, setting.layers, versions()))
 
         try:
@@ -220,17 +221,17 @@ def here(setting: Setting) -> Examination:
     return run
 
 
-def _seating(zygote: Zygote, intake: Intake, setting: Setting, first_user: int) -> Callable[[int], Sitting]:
-    def sit(slot: int) -> Sitting:
+def _serving(zygote: Zygote, setting: Setting, first_user: int) -> Serving:
+    def serve(task: Task, slot: int) -> Sitting:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
-        user = None
+        root, user = Path(task.root), None
         if setting.layers.own_user:
             user = first_user + slot
-            _give(intake.root, user)
-        channel = RemoteChannel(zygote, intake.root, intake.files, setting.course, setting.layers, setting.limits, user)
+            _give(root, user)
+        channel = RemoteChannel(zygote, root, task.files, setting.course, setting.layers, setting.limits, user)
         return Sitting(setting.course, Submission(channel), channel.close)
 
-    return sit
+    return serve
 
 
 def _free_users(count: int) -> int:

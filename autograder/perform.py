@@ -14,7 +14,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -81,6 +81,10 @@ class Performer:
 
     def file_of(self, name: str) -> str:
         return self.loader.file_of(name)
+
+    def perform_all(self, requests: Sequence[Request]) -> list[Reply | Trouble]:
+        """One after the other; see `Channel`."""
+        return [self.perform(request) for request in requests]
 
     def perform(self, request: Request) -> Reply | Trouble:
         """Do what is asked; whatever student code raises becomes a Trouble."""

@@ -61,7 +61,8 @@ def plain(value: object, *, arrays: bool = False) -> Plain:
             return Other("sparse, quantised or meta tensor")
         if value.numel() * value.element_size() > MAX_BYTES:  # an expanded tensor may claim anything
             return Other(f"tensor of {value.numel():,} numbers, which is too large")
-        return Tensor.detach(value).cpu().clone().resolve_conj().resolve_neg()
+        copy = Tensor.detach(value).cpu().clone()
+        return copy.resolve_conj().resolve_neg() if copy.is_conj() or copy.is_neg() else copy
     if value is None or kind in (bool, int, float, str):
         return value  # type: ignore[return-value]
     if kind is list:

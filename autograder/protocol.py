@@ -11,10 +11,11 @@ whatever is wrong is Malformed, which fails the check that waited for the frame 
 from __future__ import annotations
 
 import json
-import math
 import struct
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -39,6 +40,10 @@ _DTYPES = {
 }
 
 
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_quoted = json.encoder.encode_basestring_ascii
+
+
 class Malformed(Exception):
     """A frame that does not say anything that may be said."""
 
@@ -49,48 +54,84 @@ class TooLarge(Exception):
 
 def encode(value: Plain) -> bytes:
     """One frame."""
+    words: list[str] = []
     chunks: list[bytes] = []
-    header = json.dumps(_described(value, chunks), separators=(",", ":")).encode()
+    _describe(value, words, chunks)
+    header = "".join(words).encode()
     size = sum(map(len, chunks))
     if len(header) > MAX_HEADER or size > MAX_BODY:
         raise TooLarge(f"a value of {size:,} bytes is too large to be returned")
     return b"".join([PREFIX.pack(len(header), size), header, *chunks])
 
 
-def _described(value: Plain, chunks: list[bytes]) -> Any:
-    match value:
-        case None | bool() | int() | float() | str():
-            # JSON has no NaN or infinity; hex keeps every bit of a float.
-            return {"f": value.hex()} if isinstance(value, float) else value
-        case Tensor():
-            if value.numel() * value.element_size() > MAX_BODY:
-                raise TooLarge(f"a tensor of shape {tuple(value.shape)} is too large to be returned")
-            name = str(value.dtype).removeprefix("torch.")
-            if name not in _DTYPES:
-                return {"o": f"a tensor of dtype {name}"}
-            chunks.append(_bytes(value))
-            return {"t": [name, list(value.shape), memory_order(value)]}
-        case list():
-            return [_described(item, chunks) for item in value]
-        case tuple():
-            return {"p": [_described(item, chunks) for item in value]}
-        case dict():
-            return {"d": [[key, _described(item, chunks)] for key, item in value.items()]}
-        case Other(type_name):
-            return {"o": type_name[:200]}
-        case Config(settings):
-            return {"c": {"d": [[key, _described(item, chunks)] for key, item in settings.items()]}}
-        case Handle(number):
-            return {"h": number}
-    raise TypeError(f"{type(value).__name__} is not plain")
+def _describe(value: Plain, words: list[str], chunks: list[bytes]) -> None:
+    """The header is written at once, not as a tree that is written later: a submission takes hundreds of frames."""
+    kind = type(value)
+    if isinstance(value, Tensor):
+        _describe_tensor(value, words, chunks)
+    elif value is None or kind is bool:
+        words.append(_WORDS[value])  # type: ignore[index]
+    elif kind is int:
+        words.append(repr(value))
+    elif isinstance(value, str):
+        words.append(_quoted(value))
+    elif isinstance(value, float):
+        # JSON has no NaN or infinity; hex keeps every bit of a float.
+        words.append(f'{{"f":"{value.hex()}"}}')
+    elif isinstance(value, (tuple, list)):
+        before, after = ('{"p":[', "]}") if isinstance(value, tuple) else ("[", "]")
+        words.append(before)
+        for number, item in enumerate(value):
+            if number:
+                words.append(",")
+            _describe(item, words, chunks)
+        words.append(after)
+    elif isinstance(value, dict):
+        _describe_pairs(value, words, chunks)
+    elif isinstance(value, Config):
+        words.append('{"c":')
+        _describe_pairs(value.settings, words, chunks)
+        words.append("}")
+    elif isinstance(value, Handle):
+        words.append(f'{{"h":{value.number}}}')
+    elif isinstance(value, Other):
+        words.append(f'{{"o":{_quoted(value.type_name[:200])}}}')
+    else:
+        raise TypeError(f"{kind.__name__} is not plain")
+
+
+_WORDS = {None: "null", False: "false", True: "true"}
+
+
+def _describe_pairs(pairs: Mapping[Any, Plain], words: list[str], chunks: list[bytes]) -> None:
+    words.append('{"d":[')
+    for number, (key, item) in enumerate(pairs.items()):
+        words.append(f"{',' if number else ''}[{_quoted(key) if isinstance(key, str) else int(key)},")
+        _describe(item, words, chunks)
+        words.append("]")
+    words.append("]}")
+
+
+def _describe_tensor(tensor: Tensor, words: list[str], chunks: list[bytes]) -> None:
+    shape = list(tensor.shape)
+    if tensor.numel() * tensor.element_size() > MAX_BODY:
+        raise TooLarge(f"a tensor of shape {tuple(shape)} is too large to be returned")
+    name = _NAMES.get(tensor.dtype)
+    if name is None:
+        words.append(f'{{"o":"a tensor of dtype {str(tensor.dtype).removeprefix("torch.")}"}}')
+        return
+    chunks.append(_bytes(tensor))
+    words.append(f'{{"t":["{name}",{shape},{memory_order(tensor)}]}}')
 
 
 def _bytes(tensor: Tensor) -> bytes:
-    flat = tensor.detach().contiguous().reshape(-1)
-    return bytes(flat.view(torch.uint8).numpy().tobytes()) if flat.numel() else b""
+    whole = tensor.detach().contiguous()
+    if whole.dtype is torch.bfloat16:  # NumPy has none
+        whole = whole.view(torch.int16)
+    return whole.numpy().tobytes()
 
 
-def sizes(prefix: bytes) -> tuple[int, int]:
+def sizes(prefix: bytes | bytearray) -> tuple[int, int]:
     """Lengths of header and body; both are capped before anything is read."""
     header, body = PREFIX.unpack(prefix)
     if header > MAX_HEADER or body > MAX_BODY:
@@ -98,10 +139,10 @@ def sizes(prefix: bytes) -> tuple[int, int]:
     return header, body
 
 
-def decode(header: bytes, body: bytes) -> Plain:
+def decode(header: bytes | bytearray, body: bytes | bytearray) -> Plain:
     """The value in a frame, or Malformed."""
     try:
-        tree = json.loads(header, parse_constant=_no_constant)
+        tree = _JSON.decode(header.decode())
         reader = _Reader(body)
         value = reader.value(tree, 0)
     except Malformed:
@@ -117,11 +158,14 @@ def _no_constant(name: str) -> Any:
     raise Malformed(f"{name} in the header")
 
 
+_JSON = json.JSONDecoder(parse_constant=_no_constant)
+
+
 class _Reader:
     """Walks the header; takes tensors off the body."""
 
-    def __init__(self, body: bytes) -> None:
-        self.body = body
+    def __init__(self, body: bytes | bytearray) -> None:
+        self.body = memoryview(body)
         self.position = 0
         self.nodes = 0
 
@@ -129,36 +173,41 @@ class _Reader:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise Malformed("too deep or too many values")
-        if tree is None or type(tree) in (bool, int):
-            return tree  # type: ignore[no-any-return]
-        if type(tree) is str:
-            return _text(tree, MAX_TEXT)
-        if type(tree) is list:
-            return [self.value(item, depth + 1) for item in tree]
-        if type(tree) is dict and len(tree) == 1:
+        kind = type(tree)
+        if kind is dict and len(tree) == 1:
             (tag, content), *_ = tree.items()
             return self._tagged(tag, content, depth)
+        if tree is None or kind is bool or kind is int:
+            return tree  # type: ignore[no-any-return]
+        if kind is str:
+            return _text(tree, MAX_TEXT)
+        if kind is list:
+            return [self.value(item, depth + 1) for item in tree]
         raise Malformed("a value of unknown form")
 
     def _tagged(self, tag: str, content: Any, depth: int) -> Plain:
-        match tag, content:
-            case "f", str():
-                return float.fromhex(content)
-            case "t", [str() as dtype, list() as shape, list() as order]:
-                return self._tensor(dtype, shape, order)
-            case "p", list():
-                return tuple(self.value(item, depth + 1) for item in content)
-            case "d", list():
+        kind = type(content)
+        if kind is list:
+            if tag == "t" and len(content) == 3:
+                return self._tensor(*content)
+            if tag == "p":
+                return tuple([self.value(item, depth + 1) for item in content])
+            if tag == "d":
                 return {self._key(pair): self.value(pair[1], depth + 1) for pair in content}
-            case "o", str():
+        elif kind is str:
+            if tag == "f":
+                return float.fromhex(content)
+            if tag == "o":
                 return Other(_text(content, 200))
-            case "h", int() if type(content) is int and content >= 0:
+        elif kind is int:
+            if tag == "h" and content >= 0:
                 return Handle(content)
-            case "c", {"d": list()}:
-                settings = self.value(content, depth + 1)
-                assert isinstance(settings, dict)
-                if all(isinstance(k, str) and isinstance(v, (bool, int, float)) for k, v in settings.items()):
-                    return Config(settings)  # type: ignore[arg-type]
+        elif kind is dict and tag == "c":
+            settings = self.value(content, depth + 1)
+            if isinstance(settings, dict) and all(
+                isinstance(k, str) and isinstance(v, (bool, int, float)) for k, v in settings.items()
+            ):
+                return Config(settings)  # type: ignore[arg-type]
         raise Malformed("a value of unknown form")
 
     def _key(self, pair: Any) -> str | int:
@@ -167,23 +216,37 @@ class _Reader:
             return pair[0]  # type: ignore[no-any-return]
         raise Malformed("a key of unknown form")
 
-    def _tensor(self, dtype: str, shape: list[Any], order: list[Any]) -> Tensor:
-        if dtype not in _DTYPES or len(shape) > MAX_RANK or not is_order(order, len(shape)):
+    def _tensor(self, dtype: Any, shape: Any, order: Any) -> Tensor:
+        kind = _DTYPES.get(dtype) if type(dtype) is str else None
+        if kind is None or type(shape) is not list or type(order) is not list or len(shape) > MAX_RANK:
             raise Malformed("a tensor of unknown form")
-        if any(type(size) is not int or size < 0 or size > MAX_BODY for size in shape):
-            raise Malformed("a tensor of impossible shape")
-        kind = _DTYPES[dtype]
-        if math.prod(size for size in shape if size) > MAX_BODY:  # a zero elsewhere would hide an overflow
-            raise Malformed("a tensor of impossible shape")
-        length = math.prod(shape) * kind.itemsize
-        if length > len(self.body) - self.position:
+        count = room = 1
+        for size in shape:
+            if type(size) is not int or size < 0 or size > MAX_BODY:
+                raise Malformed("a tensor of impossible shape")
+            count *= size
+            room *= size or 1  # a zero elsewhere would hide an overflow
+            if room > MAX_BODY:
+                raise Malformed("a tensor of impossible shape")
+        end = self.position + count * kind.itemsize
+        if end > len(self.body):
             raise Malformed("a tensor is longer than its bytes")
-        raw = bytearray(self.body[self.position : self.position + length])
-        self.position += length
+        raw = bytearray(self.body[self.position : end])
+        self.position = end
         if kind is torch.bool and raw.strip(b"\0\1"):
             raise Malformed("a truth value that is neither")
-        tensor = torch.frombuffer(raw, dtype=kind) if length else torch.empty(0, dtype=kind)
-        return laid_out(tensor.reshape(shape), order)
+        if kind is torch.bfloat16:  # NumPy, by which this is quickest, has none
+            tensor = torch.from_numpy(np.ndarray(shape, np.int16, raw)).view(kind)
+        else:
+            tensor = torch.from_numpy(np.ndarray(shape, dtype, raw))
+        if order == _IN_ORDER[len(shape)]:
+            return tensor
+        if not is_order(order, len(shape)):
+            raise Malformed("a tensor of unknown form")
+        return laid_out(tensor, order)
+
+
+_IN_ORDER = [list(range(rank)) for rank in range(MAX_RANK + 1)]
 
 
 def _is_small(key: object) -> bool:
@@ -193,4 +256,6 @@ def _is_small(key: object) -> bool:
 def _text(text: str, limit: int) -> str:
     if len(text) > limit:
         raise Malformed("a text is too long")
+    if text.isascii():
+        return text
     return text.encode("utf-8", "replace").decode()  # lone surrogates cannot be written to a report

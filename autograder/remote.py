@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import select
 import signal
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,27 +54,35 @@ class Worker:
 
     def __init__(self, zygote: Zygote, order: Order, limits: Limits) -> None:
         self.order, self.limits = order, limits
-        self.number = 0
+        self.number = 0  # of the last request that was answered
+        self.received = bytearray()
         self.looked = 0.0
         self.inherited = _own_memory(zygote.pid)
         self.pid, self.channel, self.line = zygote.spawn(order)
         self.channel.setblocking(False)
 
-    def ask(self, request: Request, deadline: float) -> Reply | Trouble:
-        """One request, one reply; whatever else happens is Dead."""
-        self.number += 1
-        if select.select([self.channel], [], [], 0)[0]:
-            self._end_of(0)  # it has died meanwhile, or
-            raise Dead(_malformed("your code wrote to the grader's channel without being asked"))
-        self._send(wire.pack_request(request, self.number), deadline)
-        try:
-            header, body = protocol.sizes(self._receive(protocol.PREFIX.size, deadline))
-            tree = protocol.decode(self._receive(header, deadline), self._receive(body, deadline))
-            return wire.unpack_reply(tree, self.number)
-        except Dead:
-            raise
-        except Exception:  # whatever a reply does to its reader, it is not a reply
-            raise Dead(_malformed("the reply of your code could not be read")) from None
+    def ask(self, requests: Sequence[Request], deadline: float) -> Iterator[Reply | Trouble]:
+        """A reply to each request; whatever else happens is Dead."""
+        frames = [wire.pack_request(request, self.number + place) for place, request in enumerate(requests, start=1)]
+        sent = 0
+        for place in range(len(frames)):
+            if place == sent:  # all before are answered
+                if self.received or select.select([self.channel], [], [], 0)[0]:
+                    self._end_of(0)  # it has died meanwhile, or
+                    raise Dead(_malformed("your code wrote to the grader's channel without being asked"))
+                several = _that_fit(frames[place:])
+                sent += len(several)
+                self._send(b"".join(several), deadline)
+            self.number += 1
+            try:
+                header, body = protocol.sizes(self._receive(protocol.PREFIX.size, deadline))
+                tree = protocol.decode(self._receive(header, deadline), self._receive(body, deadline))
+                reply = wire.unpack_reply(tree, self.number)
+            except Dead:
+                raise
+            except Exception:  # whatever a reply does to its reader, it is not a reply
+                raise Dead(_malformed("the reply of your code could not be read")) from None
+            yield reply
 
     def _send(self, frame: bytes, deadline: float) -> None:
         rest = memoryview(frame)
@@ -87,12 +96,11 @@ class Worker:
                 self._end_of(GRACE)
                 raise Dead(_malformed("your code closed the grader's channel")) from None
 
-    def _receive(self, count: int, deadline: float) -> bytes:
-        received = bytearray()
-        while len(received) < count:
+    def _receive(self, count: int, deadline: float) -> bytearray:
+        while len(self.received) < count:
             self._watch(deadline)
             try:
-                chunk = self.channel.recv(min(count - len(received), 1 << 20))
+                chunk = self.channel.recv(max(wire.AT_ONCE, min(count - len(self.received), 1 << 20)))
             except BlockingIOError:
                 select.select([self.channel], [], [], self._patience(deadline))
                 continue
@@ -101,8 +109,10 @@ class Worker:
             if not chunk:
                 self._end_of(GRACE)
                 raise Dead(_malformed("your code closed the grader's channel"))
-            received.extend(chunk)
-        return bytes(received)
+            self.received += chunk
+        taken = self.received[:count]
+        del self.received[:count]
+        return taken
 
     def _watch(self, deadline: float) -> None:
         """An eye on time and memory, also while data comes: a reply that trickles must not keep us from looking."""
@@ -119,26 +129,15 @@ class Worker:
     def _look(self) -> None:
         """Does it stay within its limits?"""
         self.looked = time.monotonic()
-        if self._memory() - self.inherited > self.limits.memory:
+        if _own_memory(self.pid) - self.inherited > self.limits.memory:
             gigabytes = self.limits.memory / (1 << 30)
             raise Dead(Trouble("memory", "", f"your code used more than {gigabytes:g} GB of memory and was stopped"))
         if not _fits(Path(self.order.confinement.writable), self.limits.disk, self.limits.files):
             raise Dead(Trouble("disk", "", "your code wrote too many files, or too much into them"))
 
-    def _memory(self) -> int:
-        """Bytes that the worker holds for itself."""
-        return max(_own_memory(pid) for pid in (self.pid, *self._children()))
-
-    def _children(self) -> list[int]:
-        """With a pid namespace, the worker is the child of the pid we know."""
-        with contextlib.suppress(OSError, ValueError):
-            return [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
-        return []
-
     def place(self) -> str:
         """Where its code is right now, as Python writes it down."""
-        workers = self._children() if self.order.confinement.layers.namespaces else [self.pid]
-        return whereabouts.ask(workers[0], Path(self.order.confinement.writable)) if workers else ""
+        return whereabouts.ask(self.pid, Path(self.order.confinement.writable))
 
     def _end_of(self, patience: float) -> None:
         """If the worker has ended by itself, say how."""
@@ -154,6 +153,12 @@ class Worker:
         ended = bool(select.select([self.line], [], [], FAREWELL)[0])
         kill_tree(self.pid, self.order.confinement.user, ended=ended)
         self.line.close()
+
+
+def _that_fit(frames: Sequence[bytes]) -> list[bytes]:
+    """As many as can be sent before anything is read, or one: neither side may wait for the other to read."""
+    sizes = itertools.accumulate(map(len, frames))
+    return [*itertools.islice(frames, max(1, sum(size <= wire.AT_ONCE for size in sizes)))]
 
 
 def _own_memory(pid: int) -> int:
@@ -257,19 +262,21 @@ class RemoteChannel:
         self.seconds = self.course.items[exercise].deadline
         self.deadline = time.monotonic() + self.seconds
 
-    def perform(self, request: Request) -> Reply | Trouble:
-        """Ask the worker; if it dies of it, say so, and let the next request have a new one."""
+    def perform_all(self, requests: Sequence[Request]) -> list[Reply | Trouble]:
+        """Ask the worker. If it dies of a request, that is the last reply, and the next request gets a new worker."""
         if self.exercise in self.given_up:
-            return self.given_up[self.exercise]
+            return [self.given_up[self.exercise] for _ in requests]
+        replies: list[Reply | Trouble] = []
         try:
-            if isinstance(request.target, str):
-                known = self._load(request.target)
+            for name in {request.target: None for request in requests if isinstance(request.target, str)}:
+                known = self._load(name)
                 if known is not None:
-                    return known
-            reply = self._ask(request)
+                    return [known for _ in requests]
+            for reply in self._ask(requests):
+                replies.append(self._checked(reply))
         except Dead as dead:
-            return self._told(dead.trouble)
-        return self._checked(reply)
+            replies.append(self._told(dead.trouble))
+        return replies
 
     def _load(self, name: str) -> Trouble | None:
         """Load the files that may hold a name; those that kill a worker are not tried again."""
@@ -282,7 +289,8 @@ class RemoteChannel:
             whole = self.deadline - time.monotonic() > 0.9 * self.seconds
             self._in_time()
             try:
-                self._learn(self._ask(Request("load", name)), files)
+                (reply,) = self._ask([Request("load", name)])
+                self._learn(reply, files)
             except Dead as dead:
                 fair = whole or dead.trouble.kind != "timeout"  # or a file would be blamed for what an exercise did
                 if fair and self._leave_out(dead.trouble, files):
@@ -323,14 +331,14 @@ class RemoteChannel:
     def file_of(self, name: str) -> str:
         return self.found.get(name, "")
 
-    def _ask(self, request: Request) -> Reply | Trouble:
+    def _ask(self, requests: Sequence[Request]) -> Iterator[Reply | Trouble]:
         self._in_time()
         if self.worker is None:
             before = time.monotonic()
             self.worker = self._start()
             self.deadline += time.monotonic() - before  # the first waits for the zygote; that is not the student's time
         try:
-            return self.worker.ask(request, self.deadline)
+            yield from self.worker.ask(requests, self.deadline)
         except BaseException as error:
             if isinstance(error, Dead) and error.trouble.kind == "timeout":
                 self.late = self._frames(self.worker.place())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
@@ -64,19 +64,30 @@ class Corpus:
         return int(self.block_size * 7 / 8)
 
     def dataset(self, submission: Submission) -> Instance:
-        return submission.create("CharCorruptionDataset", self.text, self.block_size)
+        known_as = f"CharCorruptionDataset of {self.block_size} {id(self)}"  # a test file's, and so always there
+        return submission.create("CharCorruptionDataset", self.text, self.block_size, known_as=known_as)
 
 
-def sample(submission: Submission, corpus: Corpus, index: int, count: int) -> list[Example]:
-    """So many examples of one document. Checks of one submission share them: drawing is what takes time."""
-    drawn = _SAMPLES.setdefault(submission, {})
-    key = (corpus, index)
-    if key not in drawn or len(drawn[key]) < count:
-        drawn[key] = draw(submission, corpus, [index] * count)
-    return drawn[key][:count]
+Sample = Callable[[int], Sequence[Example]]  # so many examples of one document
+
+
+def sample(submission: Submission, corpus: Corpus, index: int) -> Sample:
+    """Examples of one document. Checks of one submission share them, because drawing is what takes time."""
+    drawn = _SAMPLES.setdefault(submission, {}).setdefault((corpus, index), [])
+
+    def examples(count: int) -> Sequence[Example]:
+        if len(drawn) < count:
+            drawn.extend(draw(submission, corpus, [index] * (count - len(drawn))))
+        return drawn[:count]
+
+    return examples
 
 
 _SAMPLES: WeakKeyDictionary[Submission, dict[tuple[Corpus, int], list[Example]]] = WeakKeyDictionary()
+
+# What is seen in a few examples is possible, and that settles most questions. What is not seen is not
+# therefore impossible: only after many examples is a submission blamed for it.
+ENOUGH = 150  # of many examples, so many must be long enough to judge
 
 
 def draw(submission: Submission, corpus: Corpus, indices: Sequence[int]) -> list[Example]:
@@ -277,10 +288,13 @@ def _shown(text: str) -> str:
     return "one example: " + (text if len(text) <= 60 else text[:57] + "...")
 
 
-def every_length_is_possible(examples: Sequence[Example], corpus: Corpus) -> None:
+def every_length_is_possible(sample: Sample, corpus: Corpus, few: int, many: int) -> None:
     """All lengths from 4 to the limit occur."""
-    randomness_is_fresh(examples)
     lengths = range(SHORTEST, corpus.limit + 1)
+    if {example.kept for example in sample(few)} >= set(lengths):
+        return
+    examples = sample(many)
+    randomness_is_fresh(examples)
     assert missed_length_alarm(len(lengths), len(examples)) <= ALARM
     seen = {example.kept for example in examples}
     missing = [length for length in lengths if length not in seen]
@@ -320,22 +334,28 @@ def missed_length_alarm(lengths: int, draws: int) -> float:
 
 def _long(examples: Sequence[Example]) -> list[Example]:
     """The examples with 12 kept characters or more: below that, whole numbers blur a quarter."""
-    long = [example for example in examples if example.kept >= 12]
-    if len(long) < 150:
-        _wrong("property", f"hardly ever are 12 characters kept ({len(long)} of {len(examples)} times)")
+    return [example for example in examples if example.kept >= 12]
+
+
+def _enough(long: list[Example], of: int) -> list[Example]:
+    if len(long) < ENOUGH:
+        _wrong("property", f"hardly ever are 12 characters kept ({len(long)} of {of} times)")
     return long
 
 
-def span_is_a_quarter(sample: Callable[[int], Sequence[Example]], few: int, many: int) -> None:
+def span_is_a_quarter(sample: Sample, few: int, many: int) -> None:
     """For kept texts of 12 or more, the mean share of the span lies between 0.20 and 0.30.
 
-    A few examples whose mean is near a quarter are enough to pass. Only if it is not, many are
-    drawn; to fail, their mean must be out of bounds beyond what chance can do.
+    A few examples whose mean is near a quarter are enough to pass: with a true mean of 1/3 or 1/6 they are so
+    less than once in 1,000 times. To fail, the mean of many must be out of bounds beyond what chance can do.
     """
-    shares = _shares(sample(few))
-    if 0.225 <= sum(shares) / len(shares) <= 0.275:
-        return
-    shares = _shares(sample(many))
+    for count in (few, 4 * few):
+        shares = _shares(_long(sample(count)))
+        if len(shares) >= 80 and 0.215 <= sum(shares) / len(shares) <= 0.285:
+            return
+    examples = sample(many)
+    randomness_is_fresh(examples)
+    shares = _shares(_enough(_long(examples), len(examples)))
     mean = sum(shares) / len(shares)
     slack = mean_slack(shares)
     if 0.20 - slack <= mean <= 0.30 + slack:
@@ -361,8 +381,7 @@ def span_is_a_quarter(sample: Callable[[int], Sequence[Example]], few: int, many
 
 
 def _shares(examples: Sequence[Example]) -> list[float]:
-    randomness_is_fresh(examples)
-    return [len(example.span) / example.kept for example in _long(examples)]
+    return [len(example.span) / example.kept for example in examples]
 
 
 def mean_slack(shares: Sequence[float]) -> float:
@@ -378,20 +397,25 @@ def mean_slack(shares: Sequence[float]) -> float:
     return math.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1))
 
 
-def span_varies(examples: Sequence[Example]) -> None:
+def span_varies(sample: Sample, few: int, many: int) -> None:
     """For one kept length, the span's length varies; for one length, its place does.
 
     A choice that always falls the same way is told from a random one whose likeliest value
     has probability at most 0.9: over k repetitions that shows no variation with probability
     at most 0.9^k, see `unvaried_alarm`.
     """
+    long = _long(sample(few))
+    on_both_sides = any(example.prefix for example in long) and any(example.suffix for example in long)
+    if on_both_sides and _varies(_lengths(long)) and _varies(_places(long)):
+        return
+    examples = sample(many)
     randomness_is_fresh(examples)
-    long = _long(examples)
+    long = _enough(_long(examples), len(examples))
     assert unvaried_alarm(len(long)) <= ALARM
-    for name, lengths in (("before", [len(e.prefix) for e in long]), ("behind", [len(e.suffix) for e in long])):
-        if not any(lengths):
+    for name, parts in (("before", [e.prefix for e in long]), ("behind", [e.suffix for e in long])):
+        if not any(parts):
             _wrong("property", f"there is never any text {name} the span", cause=f"span_corruption.nothing_{name}")
-    if not _varies(((example.kept,), len(example.span)) for example in long):
+    if not _repeats(_lengths(long)):
         picture = histogram(
             f"length of the span, in {len(long)} examples",
             "characters in the span",
@@ -401,7 +425,7 @@ def span_varies(examples: Sequence[Example]) -> None:
         )
         cause = "span_corruption.fixed_span_length"
         _wrong("property", "the length of the span never varies", cause=cause, picture=picture)
-    if not _varies(((example.kept, len(example.span)), len(example.prefix)) for example in long):
+    if not _repeats(_places(long)):
         _wrong("property", "the place of the span never varies", cause="span_corruption.fixed_place")
 
 
@@ -410,15 +434,35 @@ def unvaried_alarm(repetitions: int) -> float:
     return 0.9**repetitions
 
 
-def _varies(pairs: Iterable[tuple[Hashable, int]]) -> bool:
-    """Is any group seen with two different values, given enough repetitions to tell?"""
+Groups = Mapping[Hashable, Sequence[int]]  # what was chosen, for each of what was given
+
+
+def _lengths(examples: Sequence[Example]) -> Groups:
+    """For each kept length, the lengths of the span."""
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for group, value in pairs:
-        groups[group].append(value)
-    repetitions = sum(len(values) - 1 for values in groups.values())
-    if unvaried_alarm(repetitions) > ALARM:  # too few repetitions to tell chance from design: hardly by chance
-        _wrong("property", "hardly any two examples keep as many characters")
+    for example in examples:
+        groups[example.kept].append(len(example.span))
+    return groups
+
+
+def _places(examples: Sequence[Example]) -> Groups:
+    """For each kept length and length of the span, where it begins."""
+    groups: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for example in examples:
+        groups[example.kept, len(example.span)].append(len(example.prefix))
+    return groups
+
+
+def _varies(groups: Groups) -> bool:
+    """Is any group seen with two different values?"""
     return any(len(set(values)) > 1 for values in groups.values())
+
+
+def _repeats(groups: Groups) -> bool:
+    """The same, where a no needs enough repetitions to tell chance from design."""
+    if unvaried_alarm(sum(len(values) - 1 for values in groups.values())) > ALARM:  # hardly by chance
+        _wrong("property", "hardly any two examples keep as many characters")
+    return _varies(groups)
 
 
 def randomness_is_fresh(examples: Sequence[Example]) -> None:
@@ -436,7 +480,7 @@ def short_documents_survive(submission: Submission, corpus: Corpus, indices: Seq
     """Documents of 0 to 3 characters give a well-formed example."""
     for index in indices:
         try:
-            draw(submission, corpus, [index] * 20)
+            draw(submission, corpus, [index] * 8)
         except CheckFailed as failed:
             if failed.finding.kind != "exception":
                 # So short a text looks like many mistakes at once; the other checks name the one that it is.

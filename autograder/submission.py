@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from torch import Tensor
 
@@ -22,7 +22,9 @@ class Channel(Protocol):
 
     def begin(self, exercise: str, part: str) -> None: ...
 
-    def perform(self, request: Request) -> Reply | Trouble: ...
+    def perform_all(self, requests: Sequence[Request]) -> list[Reply | Trouble]:
+        """Carry out one after the other. Fewer replies than requests: the last of them killed the process."""
+        ...
 
     def file_of(self, name: str) -> str:
         """The file of the submission in which a name was found, if it was."""
@@ -34,7 +36,7 @@ class Submission:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._kept: dict[str, tuple[int, Instance]] = {}
+        self._kept: dict[str, Instance] = {}
         self._notes: list[str] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -57,12 +59,9 @@ class Submission:
         told, self._notes = "; ".join(self._notes), []
         return told
 
-    def call(
-        self, name: str, *arguments: Plain, cotangent: Tensor | None = None, give_back: bool = False, **options: Plain
-    ) -> Reply:
-        """Call a function; with a cotangent, gradients of its floating inputs come back too."""
-        request = Request("call", name, arguments=arguments, options=options, cotangent=cotangent, give_back=give_back)
-        return self._ask(request, name)
+    def call(self, name: str, *arguments: Plain, **options: Plain) -> Reply:
+        """Call a function."""
+        return self._ask(Request("call", name, arguments=arguments, options=options), name)
 
     def create(
         self, name: str, *arguments: Plain, state: dict[str, Tensor] | None = None, known_as: str = ""
@@ -71,25 +70,50 @@ class Submission:
 
         One that is `known_as` something is made once and used again, as long as its process lives.
         """
-        epoch, before = self._kept.get(known_as, (-1, None))
-        if before is not None and epoch == self._channel.epoch:
-            return before
-        made = self._ask(Request("create", name, arguments=arguments, state=state), name).value
-        if not isinstance(made, Handle):
-            raise CheckFailed(Finding("malformed", f"{name}: the object could not be made"))
-        instance = Instance(self, name, made, state)
-        if known_as:
-            self._kept[known_as] = self._channel.epoch, instance
-        return instance
+        made = self.create_all(name, {known_as: (arguments, state)})[known_as]
+        if isinstance(made, CheckFailed):
+            raise made
+        return made
+
+    def create_all(
+        self, name: str, wanted: Mapping[str, tuple[tuple[Plain, ...], dict[str, Tensor] | None]]
+    ) -> dict[str, Instance | CheckFailed]:
+        """Several objects of a class, by what they are known as: arguments and state of each."""
+        made: dict[str, Instance | CheckFailed] = {known: self._kept[known] for known in wanted if known in self._kept}
+        while missing := [known for known in wanted if not self._lives(made.get(known))]:
+            requests = [Request("create", name, arguments=wanted[one][0], state=wanted[one][1]) for one in missing]
+            epoch = self._channel.epoch
+            for known, reply in zip(missing, self._channel.perform_all(requests), strict=False):
+                made[known] = self._instance(name, reply, wanted[known][1], epoch)
+        self._kept |= {known: one for known, one in made.items() if known and isinstance(one, Instance)}
+        return made
+
+    def _lives(self, made: Instance | CheckFailed | None) -> bool:
+        """Is there nothing more to do for it?"""
+        return isinstance(made, CheckFailed) or (made is not None and made.epoch == self._channel.epoch)
+
+    def _instance(
+        self, name: str, reply: Reply | Trouble, state: dict[str, Tensor] | None, epoch: int
+    ) -> Instance | CheckFailed:
+        if isinstance(reply, Trouble):
+            return failure(reply, name)
+        if not isinstance(reply.value, Handle):
+            return CheckFailed(Finding("malformed", f"{name}: the object could not be made"))
+        return Instance(self, name, reply.value, state, epoch)
 
     def value(self, name: str) -> Plain:
         """The value of a variable; arrays are taken as tensors."""
         return self._ask(Request("value", name), name).value
 
+    def ask_all(self, requests: Sequence[Request], name: str) -> list[Reply | CheckFailed]:
+        """Several requests at once, which is quicker. Those after one that killed the process are not answered."""
+        replies = self._channel.perform_all(requests)
+        return [failure(reply, name) if isinstance(reply, Trouble) else reply for reply in replies]
+
     def _ask(self, request: Request, name: str) -> Reply:
-        reply = self._channel.perform(request)
-        if isinstance(reply, Trouble):
-            fail_with(reply, name)
+        reply = self.ask_all([request], name)[0]
+        if isinstance(reply, CheckFailed):
+            raise reply
         return reply
 
 
@@ -101,14 +125,20 @@ class Instance:
     name: str
     handle: Handle
     state: dict[str, Tensor] | None
+    epoch: int  # of the process that it is in
 
-    def call(self, method: str, *arguments: Plain, cotangent: Tensor | None = None, give_back: bool = False) -> Reply:
-        """Call a method; with a cotangent, gradients of the weights come back too."""
+    def call(self, method: str, *arguments: Plain) -> Reply:
+        """Call a method."""
+        return self.submission._ask(self.request(method, *arguments), f"{self.name}.{method}")
+
+    def request(
+        self, method: str, *arguments: Plain, cotangent: Tensor | None = None, give_back: bool = False
+    ) -> Request:
+        """To call a method; with a cotangent, gradients of the weights come back too."""
         members = tuple(self.state or ()) if cotangent is not None else ()
-        request = Request(
+        return Request(
             "call", self.handle, method, arguments, cotangent=cotangent, members=members, give_back=give_back
         )
-        return self.submission._ask(request, f"{self.name}.{method}")
 
     def items(self, indices: Sequence[int]) -> Items:
         """`object[i]` for each index, in order."""
@@ -149,7 +179,7 @@ def _has_rows(column: Plain, count: int) -> TypeGuard[Tensor]:
     return isinstance(column, Tensor) and column.dim() > 0 and column.shape[0] == count
 
 
-def fail_with(trouble: Trouble, name: str) -> NoReturn:
+def failure(trouble: Trouble, name: str) -> CheckFailed:
     """Turn what student code did instead of returning into the finding that says so."""
     file, line, _ = trouble.frames[-1] if trouble.frames else ("", 0, "")
     place = said_place(file, line)
@@ -188,7 +218,7 @@ def fail_with(trouble: Trouble, name: str) -> NoReturn:
             said = [f"{trouble.type_name}: {first}", *_places(trouble), *more[:1]]
             said += _THERE if trouble.type_name == "ModuleNotFoundError" else []
             finding = Finding("exception", headline, tuple(said), where=where)
-    raise CheckFailed(finding)
+    return CheckFailed(finding)
 
 
 _THERE = ["Only torch, numpy, Python's own modules and the files that you hand in are there."]

@@ -13,26 +13,31 @@ from autograder.perform import Reply, Request, Told, Trouble
 from autograder.plain import Plain
 from autograder.protocol import Malformed
 
+AT_ONCE = 1 << 16  # bytes that are read, or sent before anything is read; a socket holds more
+
 
 def _mapping(values: Mapping[str, Plain]) -> dict[str | int, Plain]:
     return dict(values.items())
 
 
 def pack_request(request: Request, number: int) -> bytes:
-    return protocol.encode(
-        {
-            "number": number,
-            "do": request.do,
-            "target": request.target,
-            "method": request.method,
-            "arguments": request.arguments,
-            "options": _mapping(request.options),
-            "state": None if request.state is None else _mapping(request.state),
-            "cotangent": request.cotangent,
-            "members": request.members,
-            "give_back": request.give_back,
-        }
-    )
+    """What is asked for, and of the rest only what is not as usual."""
+    fields: dict[str | int, Plain] = {"number": number, "do": request.do, "target": request.target}
+    if request.method:
+        fields["method"] = request.method
+    if request.arguments:
+        fields["arguments"] = request.arguments
+    if request.options:
+        fields["options"] = _mapping(request.options)
+    if request.state is not None:
+        fields["state"] = _mapping(request.state)
+    if request.cotangent is not None:
+        fields["cotangent"] = request.cotangent
+    if request.members:
+        fields["members"] = request.members
+    if request.give_back:
+        fields["give_back"] = True
+    return protocol.encode(fields)
 
 
 def unpack_request(value: Plain) -> tuple[Request, int]:
@@ -96,17 +101,24 @@ def _frame(value: Plain) -> tuple[str, int, str]:
     raise Malformed("not a place in a file")
 
 
-def receive(channel: socket.socket) -> Plain:
-    """One whole frame, waiting as long as it takes. EOFError if the other side is gone."""
-    header, body = protocol.sizes(_exactly(channel, protocol.PREFIX.size))
-    return protocol.decode(_exactly(channel, header), _exactly(channel, body))
+class Incoming:
+    """Frames from a socket, waiting as long as it takes. As much is read at a time as there is."""
 
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+        self.received = bytearray()
 
-def _exactly(channel: socket.socket, count: int) -> bytes:
-    received = bytearray()
-    while len(received) < count:
-        chunk = channel.recv(min(count - len(received), 1 << 20))
-        if not chunk:
-            raise EOFError
-        received.extend(chunk)
-    return bytes(received)
+    def frame(self) -> Plain:
+        """One whole frame. EOFError if the other side is gone."""
+        header, body = protocol.sizes(self._exactly(protocol.PREFIX.size))
+        return protocol.decode(self._exactly(header), self._exactly(body))
+
+    def _exactly(self, count: int) -> bytearray:
+        while len(self.received) < count:
+            chunk = self.channel.recv(max(AT_ONCE, count - len(self.received)))
+            if not chunk:
+                raise EOFError
+            self.received += chunk
+        taken = self.received[:count]
+        del self.received[:count]
+        return taken

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from autograder import whereabouts, wire
-from autograder.isolation import Confinement, Layers, confine
+from autograder.isolation import Confinement, Layers, confine, fork_alone
 from autograder.loading import Loader
 from autograder.perform import Performer, Trouble
 from autograder.protocol import TooLarge
@@ -136,6 +136,7 @@ def _serve(control: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(woken)
     workers: dict[socket.socket, int] = {}  # the line on which a worker's end is told -> the worker
+    lifeline = os.pipe()  # its second end closes when we do
     with selectors.DefaultSelector() as selector:
         selector.register(control, selectors.EVENT_READ)
         selector.register(waking, selectors.EVENT_READ)
@@ -150,8 +151,9 @@ def _serve(control: socket.socket) -> None:
                     if not message:
                         _end(workers)
                         return
-                    line = _spawn(message, descriptors, workers, control)
-                    selector.register(line, selectors.EVENT_READ)
+                    with contextlib.suppress(OSError):  # no process to be had: the grader sees its line closed
+                        line = _spawn(message, descriptors, workers, control, lifeline)
+                        selector.register(line, selectors.EVENT_READ)
                 elif key.fileobj in workers:
                     # Nobody listens any more: the grader is done with this worker, or dead.
                     assert isinstance(key.fileobj, socket.socket)
@@ -166,16 +168,26 @@ def _end(workers: dict[socket.socket, int]) -> None:
 
 
 def _spawn(
-    message: bytes, descriptors: list[int], workers: dict[socket.socket, int], control: socket.socket
+    message: bytes,
+    descriptors: list[int],
+    workers: dict[socket.socket, int],
+    control: socket.socket,
+    lifeline: tuple[int, int],
 ) -> socket.socket:
     channel, line = descriptors[0], socket.socket(fileno=descriptors[1])
-    pid = os.fork()
+    order = Order.decode(message, channel)
+    try:
+        pid = fork_alone() if "pid" in order.confinement.layers.namespaces else os.fork()
+    except OSError:
+        os.close(channel)
+        raise
     if pid == 0:
         try:
             signal.set_wakeup_fd(-1)
             control.close()
             line.close()
-            _work(Order.decode(message, channel), channel)
+            os.close(lifeline[1])
+            _work(order, channel, lifeline[0])
         finally:
             os._exit(1)
     os.close(channel)
@@ -203,9 +215,9 @@ def _bury(workers: dict[socket.socket, int], selector: selectors.BaseSelector) -
             line.close()
 
 
-def _work(order: Order, channel: int) -> NoReturn:
+def _work(order: Order, channel: int, lifeline: int) -> NoReturn:
     """A worker's whole life: confine itself, then carry out requests until the grader hangs up."""
-    confine(order.confinement)
+    confine(order.confinement, lifeline)
     whereabouts.prepare(Path(order.confinement.writable))
     # Not that anything relied on it, but the same submission should fail with the same words.
     random.seed(0)
@@ -214,9 +226,10 @@ def _work(order: Order, channel: int) -> NoReturn:
     reached = whereabouts.keeping_track(Path(order.confinement.writable))
     performer = Performer(Loader(Path(order.root), order.files, order.by_cells, order.left_out, reached))
     line = socket.socket(fileno=channel)
+    incoming = wire.Incoming(line)
     while True:
         try:
-            request, number = wire.unpack_request(wire.receive(line))
+            request, number = wire.unpack_request(incoming.frame())
         except EOFError:
             os._exit(0)
         reply = performer.perform(request)

@@ -16,13 +16,12 @@ from autograder.isolation import descriptors, landlock, limits, namespaces, path
 from autograder.isolation.layers import Confinement, NotConfined
 
 
-def confine(spec: Confinement) -> None:
+def confine(spec: Confinement, lifeline: int) -> None:
     """Put every layer of `spec.layers` in force. To be called once, in a forked child, before any student code.
 
-    With a pid namespace it is a grandchild that returns from here, and the child stays behind under the pid that its
-    parent knows, see `namespaces.enter_pid`. Raises NotConfined; the caller must then leave by os._exit.
+    A pid namespace must have been entered by the fork, see `namespaces.fork_alone`. The lifeline is the end of a pipe
+    that closes with the parent. Raises NotConfined; the caller must then leave by os._exit.
     """
-    parent = os.getppid()
     with _promised("arguments"):
         _check(spec)
     with _promised("session"):
@@ -30,10 +29,10 @@ def confine(spec: Confinement) -> None:
     with _promised("descriptors"):
         # Opened before the others are closed: an old Python object must not close one of these by its number.
         bridges = _bridge_imports(spec)
-        descriptors.close_all_but({*spec.keep, *bridges})
+        descriptors.close_all_but({*spec.keep, *bridges, lifeline})
         descriptors.reset_signals()
     with _promised("namespaces"):
-        left_behind = _enter_namespaces(spec)
+        _enter_namespaces(spec)
     _clean_environment(spec.writable)
     with _promised("landlock"):
         rules = _rules(spec)
@@ -42,7 +41,7 @@ def confine(spec: Confinement) -> None:
     with _promised("user"):
         _drop_privileges(spec)
     with _promised("parent"):
-        _depend_on_parent(parent, left_behind)
+        _depend_on_parent(lifeline)
     with _promised("folder"):
         _enter_folder(spec.writable)
     # From here on hardly anything is allowed, so these two come last, and in this order.
@@ -75,19 +74,15 @@ def _start_session() -> None:
         os.setsid()
 
 
-def _enter_namespaces(spec: Confinement) -> int | None:
-    """Returns the pipe to the process left behind, if there is one."""
+def _enter_namespaces(spec: Confinement) -> None:
     names = spec.layers.namespaces
-    left_behind = None
-    if "pid" in names:
-        left_behind = namespaces.enter_pid()
-        _start_session()
+    if "pid" in names and os.getpid() != 1:
+        raise RuntimeError("this process was not forked into a pid namespace of its own")
     if others := [name for name in names if name != "pid"]:
         namespaces.enter(others)
     if "mount" in names:
         os.umask(0o022)  # the folders above the mounted ones must be open
         namespaces.own_root([*paths.system_paths(), *spec.readable], paths.devices(), spec.writable)
-    return left_behind
 
 
 def _bridge_imports(spec: Confinement) -> tuple[int, ...]:
@@ -147,15 +142,12 @@ def _drop_privileges(spec: Confinement) -> None:
         privileges.gain_nothing_new()
 
 
-def _depend_on_parent(parent: int, left_behind: int | None) -> None:
+def _depend_on_parent(lifeline: int) -> None:
     """Die with the parent. A change of user would undo this, so it comes late, and the parent may be gone by now."""
     if sys.platform == "linux":
         privileges.die_with_parent()
-    if left_behind is None:
-        gone = os.getppid() != parent
-    else:  # in a pid namespace the parent has no number
-        gone = namespaces.is_closed(left_behind)
-        os.close(left_behind)
+    gone = namespaces.is_closed(lifeline)
+    os.close(lifeline)
     if gone:
         raise ProcessLookupError("it died meanwhile")
 

@@ -7,11 +7,9 @@ import select
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
 
-from autograder.isolation import descriptors, syscalls
+from autograder.isolation import syscalls
 from autograder.isolation.kernel import call
-from autograder.isolation.privileges import die_with_parent, hide_memory
 
 FLAGS = {"mount": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "pid": 0x20000000, "net": 0x40000000}
 
@@ -21,45 +19,30 @@ _DETACH = 2
 
 
 def enter(names: Iterable[str]) -> None:
-    """Leave the namespaces of these names for new ones; "pid" takes a fork as well, see `enter_pid`."""
+    """Leave the namespaces of these names for new ones; "pid" takes a fork as well, see `fork_alone`."""
     flags = 0
     for name in names:
         flags |= FLAGS[name]
     call("unshare", flags)
 
 
-def enter_pid() -> int:
-    """Go on as the first process of a new pid namespace: when it ends, the kernel kills whatever else is in there.
-
-    The process that called this stays behind, under the pid its parent knows. It only waits, ends as the worker ends,
-    and takes the worker with it when it is killed. Returns the end of a pipe that closes when that process is gone.
-    """
-    enter(["pid"])
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid:
-        _stand_by(pid, writer)
-    os.close(writer)
-    return reader
+def fork_alone() -> int:
+    """Fork. The child is the first of a new pid namespace: when it ends, the kernel kills whatever else is there."""
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    enter(["pid"])  # not for this process, but for its children from now on
+    pid = -1
+    try:
+        pid = os.fork()
+    finally:
+        if pid:
+            call("setns", own, FLAGS["pid"])  # or the next child would have to live in the same
+        os.close(own)
+    return pid
 
 
 def is_closed(pipe: int) -> bool:
     """Has whoever held the other end gone?"""
     return bool(select.select([pipe], [], [], 0)[0])
-
-
-def _stand_by(worker: int, keep: int) -> NoReturn:
-    try:
-        die_with_parent()
-        hide_memory()
-        descriptors.close_all_but({keep})
-        descriptors.reset_signals()
-        _, status = os.waitpid(worker, 0)
-        if os.WIFSIGNALED(status):
-            os.kill(os.getpid(), os.WTERMSIG(status))
-        os._exit(os.waitstatus_to_exitcode(status))
-    finally:
-        os._exit(1)
 
 
 def own_root(readable: Iterable[str], devices: Iterable[str], writable: str) -> None:

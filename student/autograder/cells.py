@@ -16,9 +16,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from autograder.notebook_json import MOST_CODE, Unreadable, code_cells
+from autograder.notebook_json import LARGEST, MOST_CODE, Unreadable, code_cells
 
-__all__ = ["Cell", "Kind", "Places", "Unreadable", "code_of", "decoded", "is_notebook", "read_cells", "said_place"]
+__all__ = [
+    "Cell",
+    "Kind",
+    "Places",
+    "Unreadable",
+    "code_of",
+    "decoded",
+    "is_notebook",
+    "read_cells",
+    "read_file",
+    "said_place",
+]
 
 # jupytext, VS Code and Spyder; nbconvert; what IPython wrote before. Not "# %%time", which is a magic.
 _MARKER = re.compile(r"#\s?%%(?:[ \t\[].*)?|#\s?In\s?\[[ \d*]*\]:?\s*|# <(?:code|markdown)cell>\s*")
@@ -46,6 +57,13 @@ def said_place(place: str, line: int) -> str:
     if not line:
         return place
     return f"{place}, line {line}" if _CELL_OF.fullmatch(place) else f"{place} line {line}"
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file that is not too large to be looked into."""
+    if path.stat().st_size > LARGEST:
+        raise Unreadable(f"{path.name} is larger than {LARGEST >> 20} MB and is not read; clear its outputs")
+    return path.read_bytes()
 
 
 def read_cells(name: str, content: bytes) -> tuple[list[Cell], Kind]:
@@ -117,10 +135,10 @@ class Places:
         return self._read[file].get(place, [])
 
     def _lines_of(self, file: str) -> dict[str, list[str]]:
-        content = (self.root / file).read_bytes()
-        if not is_notebook(file):
-            return {file: decoded(content)[0].split("\n")}
         try:
+            content = read_file(self.root / file)
+            if not is_notebook(file):
+                return {file: decoded(content)[0].split("\n")}
             return {cell.place: cell.text.split("\n") for cell in read_cells(file, content)[0]}
         except Unreadable:
             return {}

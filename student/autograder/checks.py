@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn, TypeGuard
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -37,9 +39,10 @@ def matches_reference(submission: Submission, reference: Reference, tolerance: T
     exercise = EXERCISES[reference.exercise]
     outputs: list[tuple[Case, Plain | Raised]] = []
     findings: list[Finding | None] = []
+    ask_ahead(submission, exercise, reference.cases)
     for case in reference.cases:
         try:
-            value = exercise.call(submission, case.forward_only()).value
+            value = answer(submission, exercise, case).value
             finding = exercise.judge(value, case, tolerance)
             outputs.append((case, value))
         except CheckFailed as failed:
@@ -105,7 +108,7 @@ def leaves_inputs_unchanged(submission: Submission, reference: Reference) -> Non
     """After the call, the caller's tensors are what they were."""
     exercise = EXERCISES[reference.exercise]
     for case in few(reference, 2):
-        reply = exercise.call(submission, replace(case.forward_only(), give_back=True))
+        reply = answer(submission, exercise, case)
         given = [value for name, value in case.arguments.items() if "." not in name]
         if not reply.arguments:
             fail("malformed", f"{exercise.slug}: the inputs did not come back")
@@ -122,8 +125,10 @@ def leaves_inputs_unchanged(submission: Submission, reference: Reference) -> Non
 def gradients_flow(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
     """Gradients reach every input (and every weight) and are the reference's."""
     exercise = EXERCISES[reference.exercise]
-    for case in few(reference):
-        reply = exercise.call(submission, case)
+    cases = few(reference)
+    for case, reply in zip(cases, exercise.ask(submission, cases), strict=True):
+        if isinstance(reply, CheckFailed):
+            raise reply
         if exercise.judge(reply.value, case, tolerance) is not None:
             fail("property", f"{exercise.slug}: gradients are checked once the values are right")
         found = {name: _gradient(reply, case, name) for name in case.gradients}
@@ -150,15 +155,25 @@ def _gradient(reply: Reply, case: Case, name: str) -> Tensor | None:
     return reply.gradients.get(str(position))
 
 
-def future_changes_nothing(submission: Submission, exercise: Exercise, case: Case, inputs: tuple[str, ...]) -> None:
+def future_changes_nothing(submission: Submission, reference: Reference, inputs: tuple[str, ...]) -> None:
     """Changing the last token of the inputs leaves all earlier outputs as they were."""
-    first = exercise.call(submission, case.forward_only()).value
-    changed = dict(case.arguments)
-    for name in inputs:
-        value = case.tensor(name).clone()
-        value[:, -1] += 3.0
-        changed[name] = value
-    later = exercise.call(submission, _with(case, changed)).value
+    exercise = EXERCISES[reference.exercise]
+    cases = [case for case in few(reference) if case.arguments.get("causal", True) and case.expected.shape[1] > 1]
+    changed = [_with(case, {name: _other_end(case.tensor(name)) for name in inputs}) for case in cases]
+    for case, later in zip(cases, exercise.ask(submission, changed), strict=True):
+        first = answer(submission, exercise, case).value
+        if isinstance(later, CheckFailed):
+            raise later
+        _earlier_tokens_stay(exercise, case, inputs, first, later.value)
+
+
+def _other_end(value: Tensor) -> Tensor:
+    changed = value.clone()
+    changed[:, -1] += 3.0
+    return changed
+
+
+def _earlier_tokens_stay(exercise: Exercise, case: Case, inputs: tuple[str, ...], first: Plain, later: Plain) -> None:
     if not (_like(first, case.expected) and _like(later, case.expected)):
         fail("shape", f"{exercise.slug}: the result must be a tensor with the shape of its input")
     moved = ~torch.isclose(first.double(), later.double(), rtol=1e-4, atol=1e-5)[:, :-1]
@@ -175,10 +190,9 @@ def future_changes_nothing(submission: Submission, exercise: Exercise, case: Cas
 def order_of_keys_is_irrelevant(submission: Submission, case: Case) -> None:
     """Without a mask, moving keys and values together changes nothing."""
     order = torch.arange(case.tensor("K").shape[1]).roll(1)
-    moved = dict(case.arguments)
-    moved |= {name: case.tensor(name)[:, order].contiguous() for name in ("K", "V")}
+    moved = {name: case.tensor(name)[:, order].contiguous() for name in ("K", "V")}
     exercise = EXERCISES["self_attention"]
-    first = exercise.call(submission, case.forward_only()).value
+    first = answer(submission, exercise, case).value
     second = exercise.call(submission, _with(case, moved)).value
     if not (_like(first, case.expected) and _like(second, case.expected)):
         fail("shape", "self_attention: the result must be a tensor with the shape of its input")
@@ -195,19 +209,46 @@ def _like(value: Plain, expected: Tensor) -> TypeGuard[Tensor]:
     return isinstance(value, Tensor) and value.shape == expected.shape and not value.is_complex()
 
 
+def answer(submission: Submission, exercise: Exercise, case: Case) -> Reply:
+    """What a submission makes of a case, without gradients. Asked once: several checks look at the same answer."""
+    ask_ahead(submission, exercise, [case])
+    found = _ANSWERS[submission][id(case)]
+    if isinstance(found, CheckFailed):
+        raise found
+    return found
+
+
+def ask_ahead(submission: Submission, exercise: Exercise, cases: Sequence[Case]) -> None:
+    """Have the answers to several cases at hand."""
+    known = _ANSWERS.setdefault(submission, {})
+    unknown = [case for case in cases if id(case) not in known]
+    asked = [replace(case.forward_only(), give_back=_is_small(case)) for case in unknown]
+    if asked:
+        known |= zip(map(id, unknown), exercise.ask(submission, asked), strict=True)
+
+
+# By the case's identity: it is part of a reference, which lives as long as its checks do.
+_ANSWERS: WeakKeyDictionary[Submission, dict[int, Reply | CheckFailed]] = WeakKeyDictionary()
+
+
+def _is_small(case: Case) -> bool:
+    return case.expected.numel() <= 300
+
+
 def few(reference: Reference, count: int = 4) -> list[Case]:
     """The largest cases that are still small: enough for a property, and quick for code that loops."""
-    small = [case for case in reference.cases if case.expected.numel() <= 300]
+    small = [case for case in reference.cases if _is_small(case)]
     return sorted(small, key=lambda case: -case.expected.numel())[:count]
 
 
-def _with(case: Case, arguments: dict[str, Tensor | int | float | bool]) -> Case:
-    return Case(case.name, arguments, case.expected)
+def _with(case: Case, other: dict[str, Tensor]) -> Case:
+    return Case(case.name, {**case.arguments, **other}, case.expected)
 
 
 def rows_are_weights(submission: Submission, case: Case) -> None:
     """Every row of the softmax is positive and sums to 1, even for large scores."""
-    weights = needs_tensor(submission.attn_softmax(case.tensor("A")), "attn_softmax", case.expected.shape)
+    given = answer(submission, EXERCISES["attn_softmax"], case).value
+    weights = needs_tensor(given, "attn_softmax", case.expected.shape)
     if not bool(weights.isfinite().all()):
         fail("non-finite", "attn_softmax: NaN or infinity for large scores", called_with(case))
     sums = weights.sum(-1)
@@ -237,9 +278,8 @@ def needs_tensor(value: Plain, name: str, shape: torch.Size | None = None) -> Te
 def rotation_keeps_lengths(submission: Submission, case: Case) -> None:
     """Rotating changes no vector's length, and leaves position 0 alone."""
     given = case.tensor("x")
-    rotated = needs_tensor(
-        submission.apply_rotary_emb(given, case.tensor("rope_cache")), "apply_rotary_emb", given.shape
-    )
+    found = answer(submission, EXERCISES["apply_rotary_emb"], case).value
+    rotated = needs_tensor(found, "apply_rotary_emb", given.shape)
     x = given.double()
     if not torch.allclose(rotated[..., 0, :], x[..., 0, :], atol=1e-4):
         fail("property", "apply_rotary_emb: position 0 must stay as it is", called_with(case))
@@ -296,8 +336,11 @@ def first_row_is_unrotated(submission: Submission, dim: int, max_positions: int)
 def evaluation_is_deterministic(submission: Submission, reference: Reference) -> None:
     """In evaluation mode, the same input gives the same output."""
     exercise = EXERCISES[reference.exercise]
-    for case in few(reference, 2):
-        one, two = (exercise.call(submission, case.forward_only()).value for _ in range(2))
+    cases = few(reference, 2)
+    for case, again in zip(cases, exercise.ask(submission, [case.forward_only() for case in cases]), strict=True):
+        if isinstance(again, CheckFailed):
+            raise again
+        one, two = answer(submission, exercise, case).value, again.value
         if not (isinstance(one, Tensor) and isinstance(two, Tensor)):
             fail("type", f"{exercise.slug}: the result must be a tensor")
         if not close(one, two, 0.0):  # NaN twice is the same

@@ -80,11 +80,9 @@ class Examiner:
                 if (slug, part) in self._checks:
                     sitting.submission._begin(slug, part)
                 for check in self._checks.get((slug, part), ()):
-                    outcome = replace(
-                        check.outcome(sitting),
-                        file=sitting.submission._file_of(DEFINES.get(slug, slug)),
-                        note=sitting.submission._noted() if part == "public" else "",
-                    )
+                    outcome = check.outcome(sitting)
+                    note, file = sitting.submission._noted(), sitting.submission._file_of(DEFINES.get(slug, slug))
+                    outcome = replace(outcome, file=file, note=note if part == "public" else "")
                     outcomes.append(_just(outcome, check.reference, outcomes))
                     if told is not None:
                         told(outcomes[-1])

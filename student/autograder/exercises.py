@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,13 +10,14 @@ from torch import Tensor
 
 from autograder.compare import Tolerance, compare_form, compare_values, difference, first_index
 from autograder.findings import CheckFailed, Finding
-from autograder.perform import Reply
+from autograder.perform import Reply, Request
 from autograder.pictures import maps
 from autograder.plain import Config, Plain
 from autograder.references import Case
 from autograder.submission import Submission
 
-Call = Callable[[Submission, Case], Reply]  # gradients come back if the case has a cotangent
+# All cases at once, because that is quicker; gradients come back if a case has a cotangent.
+Ask = Callable[[Submission, Sequence[Case]], list[Reply | CheckFailed]]
 Judge = Callable[[Plain, Case, Tolerance], Finding | None]
 
 # Exercises whose name is not the name to look for in a student's file.
@@ -34,16 +35,32 @@ class Exercise:
 
     slug: str
     axes: tuple[str, ...]
-    call: Call
+    ask: Ask
     judge: Judge
     tolerance: str = "values"
 
+    def call(self, submission: Submission, case: Case) -> Reply:
+        """One case alone."""
+        (reply,) = self.ask(submission, [case])
+        if isinstance(reply, CheckFailed):
+            raise reply
+        return reply
 
-def _function(slug: str) -> Call:
-    def call(submission: Submission, case: Case) -> Reply:
-        return submission.call(slug, *case.arguments.values(), cotangent=case.cotangent, give_back=case.give_back)
 
-    return call
+def _function(slug: str) -> Ask:
+    def ask(submission: Submission, cases: Sequence[Case]) -> list[Reply | CheckFailed]:
+        requests = [_request(slug, case) for case in cases]
+        replies: list[Reply | CheckFailed] = []
+        while len(replies) < len(requests):
+            replies += submission.ask_all(requests[len(replies) :], slug)
+        return replies
+
+    return ask
+
+
+def _request(slug: str, case: Case) -> Request:
+    arguments = tuple(case.arguments.values())
+    return Request("call", slug, arguments=arguments, cotangent=case.cotangent, give_back=case.give_back)
 
 
 def _by_values(slug: str, axes: tuple[str, ...]) -> Judge:
@@ -123,41 +140,65 @@ def _masked_scores(actual: Plain, case: Case, tolerance: Tolerance) -> Finding |
     return None
 
 
-def _apply_causal_mask(submission: Submission, case: Case) -> Reply:
+def _apply_causal_mask(submission: Submission, cases: Sequence[Case]) -> list[Reply | CheckFailed]:
     """Right with a mask of booleans or with the student's own: both conventions are fine."""
-    mask, scores = case.tensor("mask"), case.tensor("A")
-    reply: Reply | CheckFailed
-    try:
-        reply = submission.call("apply_causal_mask", mask, scores)
-        if _masked_scores(reply.value, case, Tolerance()) is None:
+    replies = _function("apply_causal_mask")(submission, cases)
+    return [_with_own_mask(submission, case, reply) for case, reply in zip(cases, replies, strict=True)]
+
+
+def _with_own_mask(submission: Submission, case: Case, reply: Reply | CheckFailed) -> Reply | CheckFailed:
+    """The answer with the student's own mask, if only that one is right."""
+    if isinstance(reply, CheckFailed):
+        if reply.finding.kind != "exception":
             return reply
-    except CheckFailed as failed:
-        if failed.finding.kind != "exception":
-            raise
-        reply = failed
+    elif _masked_scores(reply.value, case, Tolerance()) is None:
+        return reply
     try:
+        scores = case.tensor("A")
         own = submission.make_causal_mask(scores.shape[-1])
         with_own = submission.call("apply_causal_mask", own, scores)
         if _masked_scores(with_own.value, case, Tolerance()) is None:
             return with_own
     except CheckFailed:
         pass  # whatever went wrong here, the answer to the boolean mask stands
-    if isinstance(reply, CheckFailed):
-        raise reply
     return reply
 
 
 WEIGHTS = tuple(f"{layer}.{part}" for layer in ("key", "query", "value", "proj") for part in ("weight", "bias"))
 
 
-def _causal_self_attention(submission: Submission, case: Case) -> Reply:
+def _causal_self_attention(submission: Submission, cases: Sequence[Case]) -> list[Reply | CheckFailed]:
+    replies: list[Reply | CheckFailed] = []
+    while len(replies) < len(cases):  # more than once only if a process dies, and its modules with it
+        rest = cases[len(replies) :]
+        modules = submission.create_all("CausalSelfAttention", {_known_as(case): _module(case) for case in rest})
+        requests = []
+        for case in rest:
+            module = modules[_known_as(case)]
+            if isinstance(module, CheckFailed):
+                break
+            requests.append(
+                module.request("forward", case.tensor("x"), cotangent=case.cotangent, give_back=case.give_back)
+            )
+        answered = submission.ask_all(requests, "CausalSelfAttention.forward") if requests else []
+        replies += answered
+        if len(answered) == len(requests) < len(rest):
+            failed = modules[_known_as(rest[len(requests)])]
+            assert isinstance(failed, CheckFailed)
+            replies.append(failed)
+    return replies
+
+
+def _known_as(case: Case) -> str:
+    """The same for cases with the same weights: those of a reference, and those made of one by changing x."""
+    return f"CausalSelfAttention for {case.name} {id(case.arguments['key.weight'])}"
+
+
+def _module(case: Case) -> tuple[tuple[Plain, ...], dict[str, Tensor]]:
     settings: dict[str, int | float | bool] = {"attn_pdrop": 0.1, "resid_pdrop": 0.1}
     settings |= {name: case.number(name) for name in ("n_embd", "n_head", "block_size")}
     settings["rope"] = bool(case.number("rope"))
-    state = {name: case.tensor(name) for name in WEIGHTS}
-    known_as = f"CausalSelfAttention for {case.name} {id(state['key.weight'])}"
-    module = submission.create("CausalSelfAttention", Config(settings), state=state, known_as=known_as)
-    return module.call("forward", case.tensor("x"), cotangent=case.cotangent, give_back=case.give_back)
+    return (Config(settings),), {name: case.tensor(name) for name in WEIGHTS}
 
 
 TOKENS = ("batch", "token", "feature")

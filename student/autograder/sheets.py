@@ -19,7 +19,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.cells import is_notebook, read_cells
+from autograder.cells import is_notebook, read_cells, read_file
 from autograder.definitions import Definitions
 from autograder.stand_ins import Inert, Missing, is_inert, names, single_imports
 from autograder.statements import Statement, names_set, started, statements
@@ -69,7 +69,7 @@ class Sheet:
         self.not_run: dict[str, Statement] = {}  # names that only statements set that are not run
         self._stages: dict[str, list[Any]] = {}
         self._flags = 0
-        cells, kind = read_cells(path.name, path.read_bytes())
+        cells, kind = read_cells(path.name, read_file(path))
         if kind == "notebook":
             for cell in cells:  # so that tracebacks and inspect find the source
                 lines = [f"{line}\n" for line in cell.text.split("\n")]

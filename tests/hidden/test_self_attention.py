@@ -1,14 +1,12 @@
 """Hidden checks of self_attention."""
 
 from autograder.checks import (
-    few,
     future_changes_nothing,
     gradients_flow,
     leaves_inputs_unchanged,
     matches_reference,
     order_of_keys_is_irrelevant,
 )
-from autograder.exercises import EXERCISES
 
 
 def test_self_attention_matches_reference(submission, reference, tolerance):
@@ -18,9 +16,7 @@ def test_self_attention_matches_reference(submission, reference, tolerance):
 
 def test_self_attention_cannot_see_the_future(submission, reference):
     """later tokens change nothing in the output of earlier ones"""
-    for case in few(reference):
-        if case.arguments["causal"] and case.tensor("Q").shape[1] > 1:
-            future_changes_nothing(submission, EXERCISES["self_attention"], case, ("Q", "K", "V"))
+    future_changes_nothing(submission, reference, ("Q", "K", "V"))
 
 
 def test_self_attention_without_mask_ignores_order(submission, reference):

@@ -41,6 +41,7 @@ from autograder.isolation import (
     Layers,
     NotConfined,
     confine,
+    fork_alone,
     kill_tree,
     namespaces,
     privileges,
@@ -168,12 +169,14 @@ class Worker:
     def __init__(self, ground: Ground, layers: Layers | None, body: Callable[[], Any], **changed: Any) -> None:
         self.user = OWN if layers and layers.own_user else None
         self.channel, theirs = socket.socketpair()
-        self.pid = os.fork()
+        lifeline, self.alive = os.pipe()
+        self.pid = fork_alone() if layers and "pid" in layers.namespaces else os.fork()
         if self.pid == 0:
             try:
                 self.channel.close()
+                os.close(self.alive)
                 if layers:
-                    confine(confinement(ground, layers, **{"keep": (theirs.fileno(),), **changed}))
+                    confine(confinement(ground, layers, **{"keep": (theirs.fileno(),), **changed}), lifeline)
                 theirs.sendall(json.dumps(body()).encode() + b"\n")
                 theirs.recv(1)  # stay until the grader has looked
             except NotConfined as error:
@@ -183,6 +186,7 @@ class Worker:
             finally:
                 os._exit(0)
         theirs.close()
+        os.close(lifeline)
 
     def result(self) -> Any:
         line = self.channel.makefile("rb").readline()
@@ -570,6 +574,25 @@ def test_confine_passes_the_status_on(tier: str, ground: Ground) -> None:
     assert result == [7, -signal.SIGSEGV]
 
 
+def test_confine_refuses_a_process_that_is_not_alone_in_its_pid_namespace(ground: Ground) -> None:
+    def task(ground: Ground, layers: Layers) -> Any:
+        reader, writer = os.pipe()
+        if (pid := os.fork()) == 0:
+            try:
+                confine(confinement(ground, layers, keep=(writer,)), reader)
+            except NotConfined as error:
+                os.write(writer, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+        return os.read(reader, 1000).decode()
+
+    result = in_grader(WITH_NAMESPACES, ground, task)
+    if "this machine has" in result:
+        pytest.skip(result)
+    assert "not forked into a pid namespace" in result
+
+
 @pytest.mark.parametrize("tier", TIERS)
 def test_confine_makes_the_worker_die_with_its_parent(tier: str, ground: Ground) -> None:
     def task(ground: Ground, layers: Layers) -> Any:
@@ -588,7 +611,7 @@ def test_confine_makes_the_worker_die_with_its_parent(tier: str, ground: Ground)
     result = in_grader(tier, ground, task)
     if isinstance(result, str):
         pytest.skip(result)
-    assert result == [2 if tier == WITH_NAMESPACES else 1, True]
+    assert result == [1, True]
 
 
 def _gone(pids: list[int]) -> bool:

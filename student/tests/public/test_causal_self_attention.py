@@ -2,13 +2,11 @@
 
 from autograder.checks import (
     evaluation_is_deterministic,
-    few,
     future_changes_nothing,
     gradients_flow,
     leaves_inputs_unchanged,
     matches_reference,
 )
-from autograder.exercises import EXERCISES
 
 
 def test_causal_self_attention_matches_reference(submission, reference, tolerance):
@@ -18,9 +16,7 @@ def test_causal_self_attention_matches_reference(submission, reference, toleranc
 
 def test_causal_self_attention_cannot_see_the_future(submission, reference):
     """later tokens change nothing in the output of earlier ones"""
-    for case in few(reference):
-        if case.tensor("x").shape[1] > 1:
-            future_changes_nothing(submission, EXERCISES["causal_self_attention"], case, ("x",))
+    future_changes_nothing(submission, reference, ("x",))
 
 
 def test_causal_self_attention_leaves_its_inputs_alone(submission, reference):

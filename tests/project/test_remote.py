@@ -1,0 +1,155 @@
+"""A submission in a real worker: many requests at once, also when the worker dies of one of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from autograder import wire
+from autograder.batch import Task, examine_in_workers
+from autograder.engine import Outcome, Sitting
+from autograder.exercises import EXERCISES
+from autograder.findings import CheckFailed
+from autograder.grade import _den, _free_users
+from autograder.isolation import probe
+from autograder.perform import Reply, Request, Trouble
+from autograder.references import Case
+from autograder.remote import Limits, RemoteChannel, _that_fit
+from autograder.submission import Submission
+from autograder.zygote import Zygote
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
+
+CODE = """
+import os
+import torch
+
+
+def attn_softmax(A):
+    if A.shape[-1] == 13:
+        os._exit(3)
+    return A + 1
+
+
+class CausalSelfAttention(torch.nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        if config.n_head == 5:
+            raise ValueError("no five heads")
+        if config.n_head == 7:
+            os._exit(3)
+        self.width = config.n_embd
+        for name in ("key", "query", "value", "proj"):
+            setattr(self, name, torch.nn.Linear(self.width, self.width))
+
+    def forward(self, x):
+        if x.shape[1] == 13:
+            os._exit(3)
+        return x + self.key.weight[0, 0]
+"""
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    started = Zygote()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def channel(zygote, course):
+    with _den() as den:
+        source = den / "submission" / "src" / "attention.py"
+        source.parent.mkdir(parents=True)
+        source.write_text(CODE)
+        layers = probe()
+        user = _free_users(1) if layers.own_user else None
+        made = RemoteChannel(zygote, den / "submission", ["src/attention.py"], course, layers, Limits(), user)
+        made.begin("attn_softmax", "public")
+        yield made
+        made.close()
+
+
+def softmax(size: int) -> Request:
+    return Request("call", "attn_softmax", arguments=(torch.zeros(2, size),))
+
+
+def module(name: str, heads: int, tokens: int, weight: float) -> Case:
+    width = 2 * heads
+    arguments = {"n_embd": width, "n_head": heads, "block_size": 16, "rope": False, "x": torch.zeros(1, tokens, width)}
+    for layer in ("key", "query", "value", "proj"):
+        arguments |= {f"{layer}.weight": torch.full((width, width), weight), f"{layer}.bias": torch.zeros(width)}
+    return Case(name, arguments, torch.empty(0))
+
+
+def test_replies_come_in_order_and_end_with_the_request_that_killed_the_worker(channel):
+    replies = channel.perform_all([softmax(2), softmax(3), softmax(13), softmax(4)])
+    assert [type(reply) for reply in replies] == [Reply, Reply, Trouble]
+    assert [reply.value.shape[-1] for reply in replies[:2]] == [2, 3]
+    assert replies[2].kind == "crash" and channel.epoch == 1
+    assert [reply.value.shape[-1] for reply in channel.perform_all([softmax(4), softmax(5)])] == [4, 5]
+
+
+def test_an_exercise_is_answered_in_all_cases_but_those_that_kill(channel):
+    cases = [Case(str(size), {"A": torch.zeros(2, size)}, torch.empty(0)) for size in (2, 13, 3, 13, 4)]
+    replies = EXERCISES["attn_softmax"].ask(Submission(channel), cases)
+    assert [isinstance(reply, CheckFailed) for reply in replies] == [False, True, False, True, False]
+    assert [reply.value.shape[-1] for reply in replies if isinstance(reply, Reply)] == [2, 3, 4]
+
+
+def test_modules_that_died_with_their_process_are_made_again(channel):
+    shapes = [(2, 4), (3, 13), (5, 4), (2, 6), (7, 4), (4, 13), (3, 5)]  # heads and tokens
+    cases = [module(str(n), *shape, weight=n / 10) for n, shape in enumerate(shapes)]
+    replies = EXERCISES["causal_self_attention"].ask(Submission(channel), cases)
+    told = [r.finding.kind if isinstance(r, CheckFailed) else round(float(r.value.max()), 3) for r in replies]
+    assert told == [0.0, "crash", "exception", 0.3, "crash", "crash", 0.6]
+
+
+def test_more_than_a_socket_holds_is_sent_in_parts(channel):
+    count, size = 40, 5000  # 40 requests of 40 kB, and as much comes back
+    requests = [Request("call", "attn_softmax", arguments=(torch.full((2, size), float(n)),)) for n in range(count)]
+    replies = channel.perform_all(requests)
+    assert [float(reply.value[0, 0]) for reply in replies] == [n + 1.0 for n in range(count)]
+
+
+def test_what_is_sent_before_anything_is_read_fits_into_a_socket():
+    half = b"x" * (wire.AT_ONCE // 2)
+    assert _that_fit([half, half, half]) == [half, half]
+    assert _that_fit([4 * half, half]) == [4 * half]
+
+
+def examine_with(examine, tasks, jobs=2):
+    examiner = SimpleNamespace(examine=examine)
+    found = examine_in_workers(examiner, lambda task, slot: Sitting(None, task), tasks, jobs)  # type: ignore[arg-type]
+    return {position: [outcome.name for outcome in outcomes] for position, outcomes, _ in found}
+
+
+def test_a_child_of_ours_that_dies_loses_its_submission_only(capfd):
+    def examine(sitting):
+        if sitting.submission.root == "3":
+            os._exit(9)
+        if sitting.submission.root == "5":
+            raise RuntimeError("a fault of ours")
+        return [Outcome("split_heads", "public", sitting.submission.root, "", "passed")]
+
+    found = examine_with(examine, [Task(str(number), ()) for number in range(8)])
+    assert found == {number: [] if number in (3, 5) else [str(number)] for number in range(8)}
+    assert "a fault of ours" in capfd.readouterr().err
+
+
+def test_tasks_are_asked_for_only_when_somebody_is_free():
+    asked = []
+
+    def tasks():
+        for number in range(6):
+            asked.append(number)
+            yield Task(str(number), ())
+
+    examiner = SimpleNamespace(examine=lambda sitting: [])
+    for done, _ in enumerate(examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks(), 2), start=1):  # type: ignore[arg-type]
+        assert len(asked) <= done + 2
+    assert asked == list(range(6))
