@@ -177,13 +177,15 @@ def started(nodes: Sequence[ast.stmt]) -> dict[str, int]:
 
 
 def _is_stub(node: ast.stmt) -> bool:
-    """Its body raises NotImplementedError and does nothing else; of a class, that of one of its methods."""
+    """Its body does nothing, or raises NotImplementedError and no more; of a class, that of one of its methods."""
     if isinstance(node, ast.ClassDef):
         return any(_is_stub(one) for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
     match body:
+        case [] | [ast.Pass()]:
+            return True
         case [ast.Raise(ast.Name("NotImplementedError") | ast.Call(ast.Name("NotImplementedError")))]:
             return True
     return False

@@ -88,6 +88,13 @@ def a2s2(text):
     ]
 
 
+LOOPING = [
+    "import math",
+    "def attn_scaled(A, n_embd, n_heads):\n    total = 0\n    while True:\n        total += 1",
+    "def attn_softmax(A):\n    if A.dim() > 2:\n        raise ValueError(f'LEAK {A}')\n    return A.softmax(-1)",
+]
+
+
 @pytest.fixture(scope="module")
 def graded(root, sources, tmp_path_factory):
     """Everything in one run: results by name of submission."""
@@ -103,7 +110,7 @@ def graded(root, sources, tmp_path_factory):
     submissions = {
         "notebooks": {"A2S1.ipynb": notebook(*a2s1()), "A2S2.ipynb": notebook(*steps)},
         "exported": {"hw/A2S1.py": exported(*a2s1()), "hw/A2S2.py": exported(*steps)},
-        "near": {"A2S1.ipynb": notebook(*a2s1(10))},
+        "near": {"A2S1.ipynb": notebook(*a2s1(10)), "A2S2.ipynb": notebook(*LOOPING)},
         "nearer": {"A2S1.py": exported(*a2s1(2))},
         "harmed": {
             "A2S1.ipynb": notebook(*a2s1(broken=["while True:\n    pass", "import os\nos._exit(0)", bad, "1 / 0"])),
@@ -180,6 +187,15 @@ def test_after_three_of_them_the_rest_is_not_run_but_what_came_before_counts(gra
     assert "query132: the code that sets it was stopped" in told
     assert "A2S1.ipynb, cell 13, line 2" in told
     assert "not run, because code before it ended Python itself; do not call exit" in told
+
+
+def test_messages_name_cell_and_line(graded):
+    told = row(graded[0]["near"], "attn_scaled")["output"]
+    assert f"did not finish within {SECONDS} s" in told and "It was in the loop of line 3" in told
+    assert re.search(r"at A2S2\.ipynb, cell 2, line [34]: (while True:|total \+= 1)", told)
+    tests = graded[0]["near"]["tests"]
+    hidden = next(test["output"] for test in tests if test["name"] == "attn_softmax (hidden)")
+    assert "ValueError, A2S2.ipynb, cell 3, line 3" in hidden and "LEAK" not in hidden
 
 
 def test_a_notebook_of_twenty_megabytes_is_taken_in(tmp_path):
