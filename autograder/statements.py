@@ -166,14 +166,9 @@ def started(nodes: Sequence[ast.stmt]) -> dict[str, int]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found[node.name] = node
     stubs = {name for name, node in found.items() if _is_stub(node)}
-    return {
-        name: 0
-        if name in stubs
-        else 1
-        if stubs & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        else WRITTEN
-        for name, node in found.items()
-    }
+    uses = {name: {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} for name, node in found.items()}
+    leaning = [name for name in found if stubs & uses[name]]
+    return dict.fromkeys(found, WRITTEN) | dict.fromkeys(leaning, 1) | dict.fromkeys(stubs, 0)
 
 
 def _is_stub(node: ast.stmt) -> bool:

@@ -55,6 +55,7 @@ class Loader:
         self.loaded: dict[Path, _Module | Sheet | BaseException] = {}
         self.places: dict[str, Path | None] = {}
         self.found: dict[str, Found] = {}
+        self.failed: dict[str, str] = {}  # names, and the files in which something went wrong with them
 
     def find(self, name: str) -> Any:
         """The first definition of `name` among the files that may hold it."""
@@ -63,8 +64,8 @@ class Loader:
         return self.found[name].value
 
     def file_of(self, name: str) -> str:
-        """Where a name was found, if it was."""
-        return self.found[name].file if name in self.found else ""
+        """Where a name was found, or would have been if that had not failed."""
+        return self.found[name].file if name in self.found else self.failed.get(name, "")
 
     def files_like(self, name: str) -> dict[str | int, str]:
         """Where each name is found that may be in the same files; loads what must be loaded for that."""
@@ -73,15 +74,15 @@ class Loader:
             if files == self.files.get(name):
                 with contextlib.suppress(Unloadable):
                     self.find(other)
-                    told[other] = self.file_of(other)
+                told[other] = self.file_of(other)
         return told
 
     def _find(self, name: str) -> Found:
         """A stub that was handed out is no definition, if a later file has a better one: whoever works in the notebook
-        hands in the untouched src/attention.py, too."""
+        hands in the untouched src/attention.py, too. An attempt that fails says more than a stub."""
         wanted = self.files.get(name, ())
         best: tuple[int, Found] | None = None
-        why: list[Unloadable] = []
+        why: list[tuple[Unloadable, str]] = []
         present: list[str] = []
         defined: list[str] = []
         for candidate in wanted:
@@ -89,31 +90,30 @@ class Loader:
             if path is None:
                 continue
             present.append(candidate)
+            file = path.relative_to(self.root).as_posix()
             source = self._load(path, candidate)
             if isinstance(source, BaseException):
-                why.append(_because(name, source))
+                why.append((_because(name, source), file))
                 continue
             value = source.get(name, _NOTHING)
             if value is not _NOTHING:
-                started = 0 if value is None else source.started.get(name, WRITTEN)
+                started = 0 if value is None or value is ... else source.started.get(name, WRITTEN)
                 if best is None or started > best[0]:
-                    best = started, Found(value, path.relative_to(self.root).as_posix())
+                    best = started, Found(value, file)
                 if started == WRITTEN:
                     break
                 continue
             if isinstance(source, Sheet) and (cause := source.why_not(name)) is not None:
-                why.append(_because(name, cause))
+                why.append((_because(name, cause), file))
             elif isinstance(source, Sheet) and name in source.not_run:
-                why.append(
-                    Unloadable(
-                        f"{candidate} does not define {name} in a way that can be used\n{_not_run(source, name)}"
-                    )
-                )
+                told = f"{candidate} does not define {name} in a way that can be used\n{_not_run(source, name)}"
+                why.append((Unloadable(told), file))
             defined += source.defined()
-        if best is not None:
+        if best is not None and (best[0] or not why):
             return best[1]
         if why:
-            raise why[0]
+            trouble, self.failed[name] = why[0]
+            raise trouble
         if present:
             near = _nearest(name, defined)
             hint = f"\nIt defines {near}: is that the one? Rename it." if near else ""

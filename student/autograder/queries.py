@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.checks import fail
 from autograder.compare import numbers, type_name
-from autograder.plain import Plain
+from autograder.plain import Other, Plain
 from autograder.references import Reference
 from autograder.submission import Submission
 
@@ -82,8 +82,8 @@ def close_enough(submission: Submission, reference: Reference, threshold: float)
 
 def _answer(submission: Submission, slug: str, shape: tuple[int, ...]) -> Tensor:
     value = submission.value(slug)
-    if value is None:
-        fail("not started", f"{slug}: not started yet (it is None)")
+    if value is None or value == Other("ellipsis"):
+        fail("not started", f"{slug}: not started yet (it is {'None' if value is None else '...'})")
     tensor = _tensor(value)
     if tensor is None:
         fail("type", f"{slug}: is {type_name(value)}, expected {_words(shape)}")

@@ -83,7 +83,7 @@ class Sheet:
     def get(self, name: str, default: Any) -> Any:
         """The value of a name when all has been run, or, if it is one of STAGES, at that stage."""
         found = self.module.__dict__.get(name, default)
-        if (found is default or found is None) and name in STAGES:
+        if (found is default or found is None or found is ...) and name in STAGES:
             variable, stage = STAGES[name]
             values = self._stages.get(variable, [])
             return values[stage] if len(values) > stage else found

@@ -166,24 +166,21 @@ def started(nodes: Sequence[ast.stmt]) -> dict[str, int]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found[node.name] = node
     stubs = {name for name, node in found.items() if _is_stub(node)}
-    return {
-        name: 0
-        if name in stubs
-        else 1
-        if stubs & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        else WRITTEN
-        for name, node in found.items()
-    }
+    uses = {name: {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} for name, node in found.items()}
+    leaning = [name for name in found if stubs & uses[name]]
+    return dict.fromkeys(found, WRITTEN) | dict.fromkeys(leaning, 1) | dict.fromkeys(stubs, 0)
 
 
 def _is_stub(node: ast.stmt) -> bool:
-    """Its body raises NotImplementedError and does nothing else; of a class, that of one of its methods."""
+    """Its body does nothing, or raises NotImplementedError and no more; of a class, that of one of its methods."""
     if isinstance(node, ast.ClassDef):
         return any(_is_stub(one) for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
     match body:
+        case [] | [ast.Pass()]:
+            return True
         case [ast.Raise(ast.Name("NotImplementedError") | ast.Call(ast.Name("NotImplementedError")))]:
             return True
     return False
