@@ -36,6 +36,7 @@ def test_code_cells_are_counted_as_jupyter_counts_them_after_running_all():
                 {"source": ["x = 1\n", "y = 2"], "cell_type": "code", "outputs": [{"text": ['"cells": ["{[']}]},
                 {"cell_type": "code", "source": "  \n"},
                 {"cell_type": "raw", "source": "z"},
+                {"cell_type": "code", "source": "", "input": "only_before_2015 = 1"},
                 {"cell_type": "code", "source": "w = 3\r\nv = 4"},
             ],
         }

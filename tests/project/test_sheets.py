@@ -12,6 +12,7 @@ from autograder.definitions import Definitions
 from autograder.loading import Loader, Unloadable, forget
 from autograder.perform import Performer, Request
 from autograder.sheets import LeftOut
+from autograder.stand_ins import INERT, Inert
 from autograder.statements import started
 from autograder.submission import failure
 
@@ -152,6 +153,12 @@ def test_what_a_notebook_takes_for_granted_is_there(load):
     assert loader.find("seen")(4) == 4 and loader.find("too")() == 2
     assert loader.find("pair").one == 3
     assert loader.find("colab") is False and loader.find("main") is True and loader.find("last") == []
+
+
+@pytest.mark.parametrize("module", INERT)
+def test_what_draws_or_asks_is_never_imported_even_if_it_is_there(load, module):
+    loader = load({"A2S1.ipynb": notebook(f"import {module} as one", f"from {module} import two, three as four")})
+    assert all(isinstance(loader.find(name), Inert) for name in ("one", "two", "four"))
 
 
 def test_statements_that_ended_a_worker_are_left_out(load):
