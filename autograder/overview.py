@@ -8,6 +8,7 @@ from typing import Any
 
 from autograder.drawings import bars
 from autograder.markup import Html, amount, document, footer, link, made_with, sideways, slug, tag, together
+from autograder.similar import MOST_PAIRS
 
 Json = Mapping[str, Any]
 BARS = 20  # of the distribution, or so
@@ -155,6 +156,8 @@ def _similar(pairs: Sequence[Json], known: Mapping[str, Json]) -> Html:
         return Html()
     told = "These submissions are alike; look at both before you conclude anything. Code is also alike for innocent "
     told += "reasons: a short exercise, the handout, a lecture, a tutor."
+    if len(pairs) >= MOST_PAIRS:
+        told += f" Only the {MOST_PAIRS} most alike are listed."
     lines = [
         tag(
             "li",

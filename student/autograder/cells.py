@@ -128,7 +128,7 @@ class Places:
         """The lines of a file of the submission, or of a notebook's cell; none if there is no such place."""
         cell = _CELL_OF.fullmatch(place)
         file = cell["file"] if cell else place
-        if file not in self.names or is_notebook(file) is not bool(cell):
+        if file not in self.names:
             return []
         if file not in self._read:
             self._read[file] = self._lines_of(file)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import gradescope, markup, overview, page, results
+from autograder import gradescope, markup, overview, page, results, similar
 from autograder.drawings import Scale, brief, picture
 from autograder.isolation.layers import Layers
 
@@ -665,3 +665,9 @@ def test_browser_would_have_noticed(tmp_path: Path):
     assert len(seen["console"]) == 2
     assert seen["pwned"] == "undefined"
     assert seen["overflow"] > 0
+
+
+def test_overview_says_when_not_all_similar_pairs_are_listed():
+    pairs = [{"one": f"a{n}", "other": f"b{n}", "share": 0.9, "page": ""} for n in range(similar.MOST_PAIRS)]
+    assert "most alike are listed" in overview._similar(pairs, {})
+    assert "most alike are listed" not in overview._similar(pairs[1:], {})

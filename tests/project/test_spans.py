@@ -148,11 +148,13 @@ def test_what_a_few_examples_do_not_show_is_looked_for_in_many():
     assert error.value.finding.cause == "span_corruption.limit_excluded" and len(never.examples) == 600
 
 
+def of_share(share):
+    return Example("", "s" * 60, "x" * round(60 / (1 / share - 1)))
+
+
 @pytest.mark.parametrize("share", [1 / 3, 1 / 6])
 def test_a_third_and_a_sixth_do_not_pass_by_a_few(share):
     for seed in range(30):
-        sample = Counted(
-            lambda g: Example("", "s" * 60, "x" * round(60 / (1 / (share * g.uniform(0.4, 1.6)) - 1))), seed
-        )
+        sample = Counted(lambda generator: of_share(share * generator.uniform(0.4, 1.6)), seed)
         with pytest.raises(CheckFailed, match="a quarter"):
             spans.span_is_a_quarter(sample, 160, 4000)
