@@ -3,8 +3,9 @@
 Attacks that can tell that they got through raise an exception that says BREACH in a public check.
 An attack is a Python file whose docstring starts with the rows of THREATS that it tries:
 "THREATS 1, 2: ...". It is appended to the stub of src/attention.py, so whatever it earns it has
-stolen. What it writes, prints or raises should hold the word LEAK, and files that it makes
-should be called attack-was-here, so that success is seen.
+stolen. One in notebooks/ makes whole files instead: its FILES are handed in beside the stubs.
+What it writes, prints or raises should hold the word LEAK, and files that it makes should be
+called attack-was-here, so that success is seen.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import ast
 import json
 import os
 import re
+import runpy
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ from autograder.roster import read_roster
 from autograder.verify import Line
 
 DEADLINE = 2  # seconds that an attacked exercise may take; attacks that hang are many
-ATTACKED = "src/attention.py"
+ATTACKED, NOTEBOOK = "src/attention.py", "A2S1.ipynb"
 MARK = "attack-was-here"
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/root", "/home", "/etc")
 NUMBER = re.compile(r"-?\d+\.\d{3,}|\d+e[-+]\d+")  # a value of a tensor, not a handout section
@@ -45,19 +47,24 @@ class Attack:
     threats: tuple[int, ...]
     says: str
     source: str
+    files: Mapping[str, str] = field(default_factory=dict)  # handed in beside the stubs
 
 
 def read_attacks(folder: Path) -> list[Attack]:
     """Every attack below a folder, by name."""
     found = []
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted([*folder.glob("*.py"), *folder.glob("notebooks/*.py")]):
         source = path.read_text(encoding="utf-8")
         says = ast.get_docstring(ast.parse(source)) or ""
         rows = re.match(r"THREATS ([\d, ]+): (.+)", says)
         if rows is None:
             raise UserError(f"{path}: the docstring must start with 'THREATS 1, 2: what it tries'")
         threats = tuple(int(number) for number in rows[1].split(","))
-        found.append(Attack(path.stem, threats, rows[2].splitlines()[0], source))
+        if path.parent == folder:
+            found.append(Attack(path.stem, threats, rows[2].splitlines()[0], source))
+        else:
+            files = runpy.run_path(str(path))["FILES"]
+            found.append(Attack(path.stem, threats, rows[2].splitlines()[0], "", files))
     if not found:
         raise UserError(f"{folder} holds no attacks")
     return found
@@ -66,7 +73,7 @@ def read_attacks(folder: Path) -> list[Attack]:
 def quick(course: Course) -> Course:
     """The course with short deadlines for what is attacked; honest neighbours keep their time for the rest."""
     items = {
-        slug: replace(item, deadline=DEADLINE) if ATTACKED in item.files else item
+        slug: replace(item, deadline=DEADLINE) if {ATTACKED, NOTEBOOK} & set(item.files) else item
         for slug, item in course.items.items()
     }
     return replace(course, items=items)
@@ -105,7 +112,7 @@ def hold(
         expected = {name: _stable(content) for name, content in before.items()}
         submissions: dict[str, dict[str, str]] = {}
         for number, attack in enumerate(attacks):
-            hostile = blank | {ATTACKED: blank[ATTACKED] + "\n\n" + attack.source}
+            hostile = blank | {ATTACKED: blank[ATTACKED] + "\n\n" + attack.source, **attack.files}
             submissions[attack.name] = hostile
             if number % 20 == 0:  # honest ones among them, which must not notice
                 submissions[f"neighbour{number}"] = honest["neighbour"]

@@ -32,7 +32,7 @@ from autograder.remote import Limits
 from autograder.render import Text
 from autograder.report import WIDTH, inert
 from autograder.roster import read_roster
-from autograder.similar import similar
+from autograder.similar import code, similar
 
 
 def run(options: argparse.Namespace) -> int:
@@ -96,16 +96,17 @@ def _is(entry: Entry, pattern: str) -> bool:
 
 
 def _remember(texts: dict[str, dict[str, str]], student: Student, intake: Intake) -> None:
-    """Keep what a submission says, for as long as the run takes."""
-    code = [name for name in intake.files if name.endswith((".py", ".ipynb"))]
-    texts[student.id] = {name: (intake.root / name).read_text(errors="replace") for name in code}
+    """Keep what a submission says, for as long as the run takes; of notebooks, only the code: no class's pictures."""
+    names = [name for name in intake.files if name.endswith((".py", ".ipynb"))]
+    contents = {name: (intake.root / name).read_text(errors="replace") for name in names}
+    texts[student.id] = {name: code(text) or text[:1000] for name, text in contents.items()}
 
 
 def _compare(
     out: Path, given: Path, texts: Mapping[str, Mapping[str, str]], records: Sequence[Record]
 ) -> list[dict[str, Any]]:
     """Pairs that are alike, each with a page that shows both sides."""
-    stubs = [path.read_text(encoding="utf-8") for path in sorted(given.glob("*/*.py"))]
+    stubs = [path.read_text(encoding="utf-8") for path in sorted([*given.glob("*/*.py"), *given.glob("*/*.ipynb")])]
     names = {record.id: record.student.name or record.id for record in records}
     found = []
     for pair in similar(texts, stubs):

@@ -21,6 +21,7 @@ from autograder import references
 from autograder.course import PARTS, Course
 from autograder.diagnose import TOGETHER, sentence
 from autograder.errors import UserError
+from autograder.exercises import DEFINES
 from autograder.findings import CheckFailed, Finding
 from autograder.loading import forget
 from autograder.references import Reference
@@ -42,6 +43,8 @@ class Outcome:
     finding: Finding | None = None
     says: str = ""  # the sentence of the mistake that the finding names
     trouble: str = ""  # why we could not check
+    file: str = ""  # of the submission, from which the answer was taken
+    note: str = ""  # what a public check tells even if it passes
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Examiner:
                     sitting.submission._begin(slug, part)
                 for check in self._checks.get((slug, part), ()):
                     outcome = check.left_out() if over else check.outcome(sitting)
+                    note, file = sitting.submission._noted(), sitting.submission._file_of(DEFINES.get(slug, slug))
+                    outcome = replace(outcome, file=file, note=note if part == "public" else "")
                     outcomes.append(_just(outcome, check.reference, outcomes))
                     if told is not None:
                         told(outcomes[-1])

@@ -87,13 +87,17 @@ def versions() -> dict[str, str]:
 def _test(course: Course, row: Row, names: Sequence[str]) -> dict[str, Any]:
     item = row.item
     checks = [_check(row, outcome, names) for outcome in row.outcomes]
+    file = next((inert(outcome.file) for outcome in row.outcomes if outcome.file), "")
+    # A message says where to look; without one, which of several files was used must be said, too.
+    told = file if len(item.files) > 1 and row.verdict == "passed" else ""
+    output = RENDER[course.output].checks(checks, told)
     return {
         "name": f"{item.slug} ({'given' if item.given else row.part})",
         "number": item.handout,
         "score": row.score,
         "max_score": row.points,
         "status": "passed" if row.verdict == "passed" else "failed",
-        "output": RENDER[course.output].checks(checks) if checks else "This could not be checked.",
+        "output": output if checks else "This could not be checked.",
         "visibility": _visibility(row),
         "tags": [row.part],
         "extra_data": {
@@ -104,6 +108,7 @@ def _test(course: Course, row: Row, names: Sequence[str]) -> dict[str, Any]:
             "given": item.given,
             "verdict": row.verdict,
             "extra_credit": item.extra_credit,
+            "file": file,
             "checks": checks,
         },
     }
@@ -116,11 +121,13 @@ def _visibility(row: Row) -> Visibility:
 def _check(row: Row, outcome: Outcome, names: Sequence[str]) -> dict[str, Any]:
     """One check as data, from which text, Markdown and pages are made: nothing that a student may not see."""
     finding = outcome.finding
-    said = message(outcome, row.item.handout, _handed_in(row.item.files, names))
+    files = (outcome.file,) if outcome.file else _handed_in(row.item.files, names)
+    said = message(outcome, row.item.handout, files)
     return {
         "name": outcome.name,
         "claim": outcome.claim,
         "verdict": outcome.verdict,
+        "note": outcome.note,
         "kind": finding.kind if finding else "",
         "cause": finding.cause if finding and outcome.says else "",
         "message": asdict(said) if said else None,

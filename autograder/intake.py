@@ -34,6 +34,7 @@ from autograder.entries import (
 )
 from autograder.errors import UserError
 from autograder.folders import file_entry, folder_entries, member_entries, opened
+from autograder.notebook_json import LARGEST
 from autograder.zips import zip_entries, zip_folder_entries, zip_member_entries
 
 __all__ = ["Ignored", "Intake", "Refused", "Source", "take_in"]
@@ -41,7 +42,7 @@ __all__ = ["Ignored", "Intake", "Refused", "Source", "take_in"]
 # What graded files can be: code, notebooks, checkpoints, predictions and the London baseline. An allow-list, because
 # nobody can list everything that some tool takes as configuration (*.pth, pytest.ini, pyproject.toml, ...).
 KEPT = (".py", ".ipynb", ".params", ".predictions", ".txt")
-MAX_SOURCE = 8 * MIB  # a longer .py is no source code, and is not looked into
+MAX_TEXT = {".py": 8 * MIB, ".ipynb": LARGEST}  # a longer one is no source code, and is not looked into
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 TAKE_OVER = ("conftest.py", "sitecustomize.py", "usercustomize.py")  # run by pytest or Python unasked
 
@@ -193,7 +194,7 @@ def _unpack(entries: Iterable[Entry], into: Path) -> Intake:
             for _ in pieces if entry.packed else ():
                 pass
             continue
-        if entry.name.casefold().endswith(".py") and entry.size <= MAX_SOURCE:
+        if entry.size <= MAX_TEXT.get(Path(entry.name).suffix.casefold(), -1):
             content, note = _as_utf8(b"".join(pieces), entry.name)
             notes += note
             pieces = iter([content])

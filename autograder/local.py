@@ -12,4 +12,4 @@ from autograder.submission import Submission
 
 
 def sitting(root: Path, course: Course) -> Sitting:
-    return Sitting(course, Submission(Performer(Loader(root, course.files))))
+    return Sitting(course, Submission(Performer(Loader(root, course.files, course.by_cells))))

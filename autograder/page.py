@@ -9,7 +9,7 @@ from typing import Any
 from autograder.course import PARTS
 from autograder.drawings import picture
 from autograder.markup import Html, amount, document, footer, made_with, marked, sideways, slug, tag, together
-from autograder.render import told_once
+from autograder.render import noted, told_once
 from autograder.report import Message
 
 Json = Mapping[str, Any]
@@ -294,6 +294,7 @@ def _check(part: str, check: Json, said: Message, facts: Sequence[str]) -> Html:
 def _right(one: Exercise) -> Html:
     """What is right, one line per claim; with its part, if the other part does not think so."""
     passed: dict[str, dict[str, bool]] = {}
+    notes = {check["claim"]: noted(check) for _, check in one.checks}
     for part, check in one.checks:
         of = passed.setdefault(check["claim"], {})
         of[part] = of.get(part, True) and check["verdict"] == "passed"
@@ -302,7 +303,7 @@ def _right(one: Exercise) -> Html:
         parts = [part for part, right in of.items() if right]
         if parts:
             named = [" ", *(_part(part) for part in parts)] if len(parts) < len(of) else []
-            lines.append(tag("li", RIGHT, claim, *named))
+            lines.append(tag("li", RIGHT, claim, notes[claim], *named))
     if not lines:
         return Html()
     heading = [] if one.state == "full" else [tag("h4", "What is right")]
@@ -333,7 +334,8 @@ def _full(exercises: Sequence[Exercise]) -> Html:
         if one.state == "full":
             points = f"{one.score} / {one.points}" if one.points else "given"
             name = slug(one.slug)
-            told = tag("p", name, " ", tag("span", points, class_="quiet"))
+            taken = f", {one.about['file']}" if one.about.get("file") else ""
+            told = tag("p", name, " ", tag("span", points + taken, class_="quiet"))
             lines.append(tag("li", told, _right(one), id=one.anchor))
     if not lines:
         return Html()

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from autograder.loading import Loader, Unloadable
 from autograder.plain import Config, Handle, Plain, plain
+from autograder.sheets import Stopped
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Reply:
     gradients: dict[str, Tensor | None] = field(default_factory=dict)
 
 
-Told = Literal["missing", "import", "not started", "exception", "arguments"]  # by the worker
+Told = Literal["missing", "import", "broken", "not started", "exception", "arguments"]  # by the worker
 Seen = Literal["timeout", "memory", "disk", "crash", "malformed"]  # by whoever watches it
 
 
@@ -78,6 +79,9 @@ class Performer:
     def begin(self, exercise: str, part: str) -> None:
         """Another exercise begins; nothing is to be done in one's own process."""
 
+    def file_of(self, name: str) -> str:
+        return self.loader.file_of(name)
+
     def perform_all(self, requests: Sequence[Request]) -> list[Reply | Trouble]:
         """One after the other; see `Channel`."""
         return [self.perform(request) for request in requests]
@@ -91,7 +95,10 @@ class Performer:
             cause = error.__cause__
             if cause is None:
                 return Trouble("missing", "", str(error))
-            return self._trouble("import", cause)
+            if isinstance(cause, Stopped):
+                return Trouble("broken", "", str(cause), cause.frames)
+            whole = not isinstance(cause, SyntaxError) and any(cause is one for one in self.loader.loaded.values())
+            return self._trouble("import" if whole or isinstance(cause, SyntaxError) else "broken", cause)
         except _WrongArguments as error:
             return Trouble("arguments", "TypeError", str(error))
         # SystemExit and KeyboardInterrupt raised by a submission are its own failure, too.
@@ -132,10 +139,9 @@ class Performer:
         return Reply(plain(self.loader.find(request.target), arrays=True))
 
     def _load(self, request: Request) -> Reply:
-        """Only find the name, so that what a file does when it is loaded is told from what it does later."""
+        """Only find names, so that what a file does when it is loaded is told from what it does later."""
         assert isinstance(request.target, str)
-        self.loader.find(request.target)
-        return Reply(None)
+        return Reply({**self.loader.files_like(request.target)})
 
     def _object(self, request: Request) -> Any:
         assert isinstance(request.target, Handle)
@@ -158,7 +164,7 @@ class Performer:
             case _:
                 return value
 
-    def _trouble(self, kind: Literal["import", "exception"], error: BaseException) -> Trouble:
+    def _trouble(self, kind: Literal["import", "broken", "exception"], error: BaseException) -> Trouble:
         root = self.loader.root
         frames = tuple(_own_frames(error, root))
         if isinstance(error, SyntaxError) and error.filename and _is_below(error.filename, root):
@@ -175,6 +181,8 @@ class Performer:
             text = ""
         if isinstance(error, NotImplementedError) and raised_by_student:
             return Trouble("not started", "NotImplementedError", text[:2000], frames)
+        if isinstance(error, NameError) and isinstance(error.name, str) and (hint := self.loader.lacks(error.name)):
+            text = f"{text[:1000]}\n{hint}"
         return Trouble(kind, type(error).__name__, text[:2000], frames)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.checks import fail
 from autograder.compare import numbers, type_name
-from autograder.plain import Plain
+from autograder.plain import Other, Plain
 from autograder.references import Reference
 from autograder.submission import Submission
 
@@ -63,8 +63,10 @@ def close_enough(submission: Submission, reference: Reference, threshold: float)
             _unit_length(slug, answer[2])
     error = error_of(query, key, goal.target)
     if error <= threshold:
+        submission.note(f"error {error:.4f} ≤ {threshold:g}")
         return
-    output = torch.softmax(query @ key.T, dim=-1) @ VALUES
+    weights = torch.softmax(query @ key.T, dim=-1)
+    output = weights @ VALUES
     where = int((output - goal.target).abs().max(-1).values.argmax()) if output.dim() == 2 else None
     mine, wanted = (output, goal.target) if where is None else (output[where], goal.target[where])
     fail(
@@ -72,6 +74,7 @@ def close_enough(submission: Submission, reference: Reference, threshold: float)
         f"{slug}: error {error:.4f}, must be at most {threshold:g}",
         f"The goal is {goal.says}.",
         f"{'Output' if where is None else f'Row {where}'}: yours {numbers(mine)}, goal {numbers(wanted)}.",
+        f"The weights of the four tokens are {numbers(weights if where is None else weights[where])}.",
         cause=_length_to_blame(slug, goal, query, key, threshold, reference.causes),
         also=tuple(cause for cause in reference.causes if cause.split(".")[0] == goal.query),
     )
@@ -79,8 +82,8 @@ def close_enough(submission: Submission, reference: Reference, threshold: float)
 
 def _answer(submission: Submission, slug: str, shape: tuple[int, ...]) -> Tensor:
     value = submission.value(slug)
-    if value is None:
-        fail("not started", f"{slug}: not started yet (it is None)")
+    if value is None or value == Other("ellipsis"):
+        fail("not started", f"{slug}: not started yet (it is {'None' if value is None else '...'})")
     tensor = _tensor(value)
     if tensor is None:
         fail("type", f"{slug}: is {type_name(value)}, expected {_words(shape)}")

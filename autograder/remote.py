@@ -10,20 +10,23 @@ import select
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import protocol, whereabouts, wire
+from autograder.cells import Places
 from autograder.course import Course
 from autograder.files import remove_tree
 from autograder.isolation import Confinement, Layers, kill_tree, python_folders
 from autograder.perform import Reply, Request, Trouble
+from autograder.sheets import LeftOut
 from autograder.zygote import Order, Zygote
 
 WATCH = 0.05  # seconds between two looks at a worker's memory
 GRACE = 0.2  # for a dead worker's end to be told
 FAREWELL = 0.05  # for a worker to end by itself
+RETRIES = 3  # of loading a file, each time without one statement more that ended a worker
 
 
 @dataclass(frozen=True)
@@ -209,6 +212,11 @@ def _ended(status: int) -> Trouble:
     return Trouble("crash", "", f"your code {words.get(name, f'ended with {name}')}")
 
 
+def _is_there(wanted: str, names: Iterable[str]) -> bool:
+    """Is an expected file among these, in whatever folder?"""
+    return any(f"/{name}".endswith(f"/{wanted}") for name in names)
+
+
 class RemoteChannel:
     """A submission in workers: one serves until it dies, then another takes over."""
 
@@ -224,6 +232,11 @@ class RemoteChannel:
     ) -> None:
         self.zygote, self.root, self.course, self.layers, self.limits = zygote, root, course, layers, limits
         self.names = frozenset(names)  # the files of the submission
+        self.places = Places(root, self.names)
+        self.found: dict[str, str] = {}  # names, and the files that they were taken from
+        self.left_out: list[LeftOut] = []  # what ended a worker when it was loaded
+        self.reached: tuple[str, int] | None = None  # what the last worker loaded when it ended
+        self.extra = 2.0 * max((item.deadline for item in course.graded), default=0)  # seconds, for all retries
         self.user = user
         self.worker: Worker | None = None
         self.epoch = 0  # how many workers have ended
@@ -272,18 +285,51 @@ class RemoteChannel:
             return self.broken[files]
         if self.worker is not None and files in self.loaded:
             return None
-        whole = self.deadline - time.monotonic() > 0.9 * self.seconds
-        self._in_time()
-        try:
-            list(self._ask([Request("load", name)]))
-        except Dead as dead:
-            told = self._told(dead.trouble)
-            trouble = Trouble(told.kind, "", f"while your file was loaded: {told.text}", told.frames)
-            if whole or told.kind != "timeout":  # or a file would be blamed for what an exercise did before
-                self.broken[files] = trouble
-            return trouble
-        self.loaded.add(files)
-        return None
+        while True:
+            whole = self.deadline - time.monotonic() > 0.9 * self.seconds
+            self._in_time()
+            try:
+                (reply,) = self._ask([Request("load", name)])
+                self._learn(reply, files)
+            except Dead as dead:
+                fair = whole or dead.trouble.kind != "timeout"  # or a file would be blamed for what an exercise did
+                if fair and self._leave_out(dead.trouble, files):
+                    continue
+                told = self._told(dead.trouble)
+                trouble = Trouble(told.kind, "", f"while your file was loaded: {told.text}", told.frames)
+                if fair:
+                    self.broken[files] = trouble
+                return trouble
+            self.loaded.add(files)
+            return None
+
+    def _leave_out(self, trouble: Trouble, files: Sequence[str]) -> bool:
+        """Can loading be tried again without the statement, or the module, that ended the worker?"""
+        file, number = self.reached or ("", 0)
+        tries = sum(one.file == file for one in self.left_out)
+        if file not in files or tries >= RETRIES or self.extra <= 0 or (number == 0 and self._only(file, files)):
+            return False
+        self.extra -= self.seconds - max(0.0, self.deadline - time.monotonic())
+        last = tries == RETRIES - 1 or self.extra < self.seconds / 2  # no other failure could be afforded
+        why = f"did not finish within {self.seconds} s" if trouble.kind == "timeout" else trouble.text
+        self.left_out.append(LeftOut(file, number, why.removeprefix("your code "), and_rest=last))
+        self.deadline = time.monotonic() + self.seconds  # the exercise itself has not begun yet
+        return True
+
+    def _only(self, file: str, files: Sequence[str]) -> bool:
+        """Is it the only one of these that was handed in? Then there is nothing to go on with."""
+        return not any(other != file and _is_there(other, self.names) for other in files)
+
+    def _learn(self, reply: Reply | Trouble, files: tuple[str, ...]) -> None:
+        """Where names were found, as the worker says: a file that was handed in and may hold them, and said once."""
+        told = reply.value if isinstance(reply, Reply) and isinstance(reply.value, dict) else {}
+        for name in (name for name, mine in self.course.files.items() if mine == files):
+            file = told.get(name)
+            if isinstance(file, str) and file in self.names and any(_is_there(one, (file,)) for one in files):
+                self.found.setdefault(name, file)
+
+    def file_of(self, name: str) -> str:
+        return self.found.get(name, "")
 
     def _ask(self, requests: Sequence[Request]) -> Iterator[Reply | Trouble]:
         self._in_time()
@@ -296,6 +342,7 @@ class RemoteChannel:
         except BaseException as error:
             if isinstance(error, Dead) and error.trouble.kind == "timeout":
                 self.late = self._frames(self.worker.place())
+            self.reached = whereabouts.reached(self.folder) if self.folder else None
             self.close()
             raise
 
@@ -318,28 +365,21 @@ class RemoteChannel:
         """Places in files are told only if there are such places: a made-up name could carry anything."""
         if isinstance(reply, Reply):
             return reply
-        frames = tuple(frame for frame in reply.frames if 0 < frame[1] <= self._lines(frame[0]))
-        name = reply.type_name if reply.type_name.isidentifier() else "Exception"
+        frames = tuple(frame for frame in reply.frames if 0 < frame[1] <= len(self.places.lines(frame[0])))
+        name = reply.type_name if reply.type_name.isidentifier() or not reply.type_name else "Exception"
         return Trouble(reply.kind, name, reply.text, frames, reply.column if frames else 0)
-
-    def _lines(self, name: str) -> int:
-        """How many lines a file of the submission has; 0 if there is none of that name."""
-        return (self.root / name).read_bytes().count(b"\n") + 1 if name in self.names else 0
 
     def _frames(self, told: str) -> tuple[tuple[str, int, str], ...]:
         """What a worker wrote down of its whereabouts, as far as there are such places."""
         found = []
         for name, number in whereabouts.places(told, self.root)[-2:]:
-            lines = self._text(name)
+            lines = self.places.lines(name)
             if 0 < number <= len(lines):
                 found.append((name, number, lines[number - 1].strip()[:200]))
         return tuple(found)
 
     def _loop(self, name: str, number: int) -> int:
-        return whereabouts.loop_around(self._text(name), number)
-
-    def _text(self, name: str) -> list[str]:
-        return (self.root / name).read_text(errors="replace").splitlines() if name in self.names else []
+        return whereabouts.loop_around(self.places.lines(name), number)
 
     def _start(self) -> Worker:
         self.loaded.clear()
@@ -359,7 +399,9 @@ class RemoteChannel:
             threads=self.limits.threads,
             keep=(),
         )
-        return Worker(self.zygote, Order(confinement, str(self.root), self.course.files), self.limits)
+        course = self.course
+        order = Order(confinement, str(self.root), course.files, course.by_cells, tuple(self.left_out))
+        return Worker(self.zygote, order, self.limits)
 
     def close(self) -> None:
         """Kill the worker, if there is one, and remove what it wrote."""

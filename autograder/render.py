@@ -12,7 +12,9 @@ Check = Mapping[str, Any]  # one entry of extra_data.checks
 
 
 class Renderer(Protocol):
-    def checks(self, checks: Sequence[Check]) -> str: ...
+    def checks(self, checks: Sequence[Check], file: str = "") -> str:
+        """What was checked, and, if all is right, from which of several files it was taken."""
+        ...
 
     def summary(self, lines: Sequence[str], advice: Sequence[str]) -> str: ...
 
@@ -48,11 +50,12 @@ class Text:
     def __init__(self, width: int = WIDTH) -> None:
         self.width = width
 
-    def checks(self, checks: Sequence[Check]) -> str:
-        lines = [f"✓ {check['claim']}" for check in checks if check["verdict"] == "passed"]
+    def checks(self, checks: Sequence[Check], file: str = "") -> str:
+        lines = [f"✓ {check['claim']}{noted(check)}" for check in checks if check["verdict"] == "passed"]
         for check, said in told_once([check for check in checks if check["verdict"] != "passed"]):
             lines.append(f"✗ {check['claim']}")
             lines += [f"  {line}" for line in (said.lines(self.width - 2) if said else [])]
+        lines += [f"Taken from {file}."] if file else []
         return "\n".join(lines)
 
     def summary(self, lines: Sequence[str], advice: Sequence[str]) -> str:
@@ -63,8 +66,8 @@ class Text:
 class Markdown:
     """Markdown that Gradescope renders. What a submission may have chosen stands in code blocks only."""
 
-    def checks(self, checks: Sequence[Check]) -> str:
-        passed = [f"- ✓ {escaped(check['claim'])}" for check in checks if check["verdict"] == "passed"]
+    def checks(self, checks: Sequence[Check], file: str = "") -> str:
+        passed = [f"- ✓ {escaped(check['claim'] + noted(check))}" for check in checks if check["verdict"] == "passed"]
         blocks = ["\n".join(passed)] if passed else []
         for check, said in told_once([check for check in checks if check["verdict"] != "passed"]):
             blocks.append(f"**✗ {escaped(check['claim'])}**")
@@ -74,6 +77,7 @@ class Markdown:
                     blocks.append(f"**{escaped(said.says)}**")
                 if said.look:
                     blocks.append(escaped(said.look))
+        blocks += [f"Taken from {escaped(file)}."] if file else []
         return "\n\n".join(blocks)
 
     def summary(self, lines: Sequence[str], advice: Sequence[str]) -> str:
@@ -83,6 +87,11 @@ class Markdown:
             blocks += [f"Then: {escaped(one)}" for one in advice[1:4]]
         blocks.append(fenced(lines) if len(lines) > 1 else escaped("".join(lines)))
         return "\n\n".join(blocks)
+
+
+def noted(check: Check) -> str:
+    """What a check that passed has to tell: " (error 0.0231 ≤ 0.05)"."""
+    return f" ({check['note']})" if check.get("note") else ""
 
 
 def fenced(lines: Sequence[str]) -> str:

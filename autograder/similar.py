@@ -8,7 +8,7 @@ of the smaller one's pieces the other has, too. Winnowing would thin the pieces 
 from __future__ import annotations
 
 import builtins
-import json
+import contextlib
 import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from zlib import crc32
+
+from autograder.cells import Unreadable, code_of
 
 K = 8  # tokens to a piece
 # Measured on five made-up classes of 300: two who did none of the five long exercises in the same words have at most
@@ -26,7 +28,6 @@ FEWEST = 150  # pieces in common: all one-line exercises, done in the most obvio
 MOST_PAIRS = 200  # are returned; if a whole class is alike, more would say no more
 READ = 100_000  # characters of a submission are looked at, short files first, so that no bulk hides the others
 REPEATS = 8  # places of one piece are told apart
-NOTEBOOK = 8_000_000  # characters; a longer one is not opened, because all of it must be parsed
 
 
 @dataclass(frozen=True)
@@ -192,16 +193,10 @@ def cut(texts: Mapping[str, str]) -> list[str]:
 
 
 def code(text: str) -> str:
-    """The text itself, or the code of a notebook; nothing of a notebook that is too large or too deep to be read."""
+    """The text itself, or the code of a notebook."""
     if text[:100].lstrip("\ufeff \t\r\n").startswith("{"):
-        try:
-            cells = json.loads(text)["cells"] if len(text) <= NOTEBOOK else []
-            sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
-            text = "\n\n".join(source if isinstance(source, str) else "".join(source) for source in sources)
-        except (ValueError, LookupError, TypeError):
-            pass  # it is odd code, then
-        except RecursionError:
-            return ""
+        with contextlib.suppress(Unreadable):  # it is odd code, then
+            text = code_of(text.removeprefix("\ufeff"))
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeGuard
 
 from torch import Tensor
 
+from autograder.cells import said_place
 from autograder.findings import CheckFailed, Finding
 from autograder.perform import Reply, Request, Trouble
 from autograder.plain import Handle, Plain
@@ -25,6 +26,10 @@ class Channel(Protocol):
         """Carry out one after the other. Fewer replies than requests: the last of them killed the process."""
         ...
 
+    def file_of(self, name: str) -> str:
+        """The file of the submission in which a name was found, if it was."""
+        ...
+
 
 class Submission:
     """The submission under test. `submission.split_heads(x, 3)` calls the student's function."""
@@ -32,6 +37,7 @@ class Submission:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._kept: dict[str, Instance] = {}
+        self._notes: list[str] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
@@ -40,6 +46,18 @@ class Submission:
 
     def _begin(self, exercise: str, part: str) -> None:
         self._channel.begin(exercise, part)
+
+    def _file_of(self, name: str) -> str:
+        return self._channel.file_of(name)
+
+    def note(self, text: str) -> None:
+        """Something to tell of the running check, also if it passes."""
+        self._notes.append(text)
+
+    def _noted(self) -> str:
+        """What was noted since this was asked last."""
+        told, self._notes = "; ".join(self._notes), []
+        return told
 
     def call(self, name: str, *arguments: Plain, **options: Plain) -> Reply:
         """Call a function."""
@@ -164,7 +182,7 @@ def _has_rows(column: Plain, count: int) -> TypeGuard[Tensor]:
 def failure(trouble: Trouble, name: str) -> CheckFailed:
     """Turn what student code did instead of returning into the finding that says so."""
     file, line, _ = trouble.frames[-1] if trouble.frames else ("", 0, "")
-    place = f"{file} line {line}" if file else ""
+    place = said_place(file, line)
     first, *more = trouble.text.splitlines() or [""]
     # The name of a made-up exception class could carry hidden inputs out; Python's own cannot.
     known = trouble.type_name if hasattr(builtins, trouble.type_name) else "an exception"
@@ -186,19 +204,29 @@ def failure(trouble: Trouble, name: str) -> CheckFailed:
             finding = Finding("import", headline, evidence, where=where)
         case "import":
             said = [f"{trouble.type_name}: {first}", *_places(trouble)]
-            if trouble.type_name == "ModuleNotFoundError":
-                said.append("Only torch, numpy, Python's own modules and the files that you hand in are there.")
+            said += _THERE if trouble.type_name == "ModuleNotFoundError" else []
             finding = Finding("import", f"{name}: {file or 'a file'} could not be loaded", tuple(said), where=where)
+        case "broken" if not trouble.type_name:
+            finding = Finding("broken", f"{name}: the code that sets it was stopped", (place, first), where=place)
+        case "broken":
+            said = [f"{trouble.type_name}: {first}", *_places(trouble), *more[:1]]
+            said += _THERE if trouble.type_name == "ModuleNotFoundError" else []
+            headline = f"{name}: the code that sets it raised {trouble.type_name}"
+            finding = Finding("broken", headline, tuple(said), where=where)
         case "exception":
             headline = f"{name}: your code raised {trouble.type_name}"
-            said = [f"{trouble.type_name}: {first}", *_places(trouble)]
+            said = [f"{trouble.type_name}: {first}", *_places(trouble), *more[:1]]
+            said += _THERE if trouble.type_name == "ModuleNotFoundError" else []
             finding = Finding("exception", headline, tuple(said), where=where)
     return CheckFailed(finding)
 
 
+_THERE = ["Only torch, numpy, Python's own modules and the files that you hand in are there."]
+
+
 def _places(trouble: Trouble) -> list[str]:
     """Where it happened, in the student's own files: the innermost place, and where that was called from."""
-    places = [f"{file} line {line}: {source}" for file, line, source in reversed(trouble.frames[-2:])]
+    places = [f"{said_place(file, line)}: {source}" for file, line, source in reversed(trouble.frames[-2:])]
     return [f"{word} {place}" for word, place in zip(("at", "called from"), places, strict=False)]
 
 

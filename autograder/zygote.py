@@ -29,6 +29,7 @@ from autograder.isolation import Confinement, Layers, confine, fork_alone
 from autograder.loading import Loader
 from autograder.perform import Performer, Trouble
 from autograder.protocol import TooLarge
+from autograder.sheets import LeftOut
 from autograder.threads import ONE_EACH
 
 MESSAGE = 1 << 16
@@ -41,6 +42,8 @@ class Order:
     confinement: Confinement
     root: str
     files: dict[str, tuple[str, ...]]
+    by_cells: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -54,7 +57,9 @@ class Order:
         readable = tuple(spec.pop("readable"))
         spec.pop("keep")
         confinement = Confinement(layers=layers, readable=readable, keep=(channel,), **spec)
-        return Order(confinement, fields["root"], {name: tuple(files) for name, files in fields["files"].items()})
+        files = {name: tuple(files) for name, files in fields["files"].items()}
+        left_out = tuple(LeftOut(**one) for one in fields["left_out"])
+        return Order(confinement, fields["root"], files, tuple(fields["by_cells"]), left_out)
 
 
 class Zygote:
@@ -220,7 +225,8 @@ def _work(order: Order, channel: int, lifeline: int) -> NoReturn:
     random.seed(0)
     np.random.seed(0)
     torch.default_generator.manual_seed(0)
-    performer = Performer(Loader(Path(order.root), order.files))
+    reached = whereabouts.keeping_track(Path(order.confinement.writable))
+    performer = Performer(Loader(Path(order.root), order.files, order.by_cells, order.left_out, reached))
     line = socket.socket(fileno=channel)
     incoming = wire.Incoming(line)
     while True:

@@ -146,7 +146,7 @@ def course():
 
 @pytest.fixture(scope="session")
 def submission(course):
-    return Submission(Performer(Loader(Path(os.environ["SUBMISSION"]), course.files)))
+    return Submission(Performer(Loader(Path(os.environ["SUBMISSION"]), course.files, course.by_cells)))
 
 
 @pytest.fixture(scope="module")

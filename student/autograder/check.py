@@ -81,6 +81,7 @@ def _show(row: Row, files: tuple[str, ...]) -> None:
     state = _state(row)
     right = sum(outcome.verdict == "passed" for outcome in row.outcomes)
     note = "not started" if state == "not started" else f"{right} of {len(row.outcomes)} checks"
+    note += "".join(f" ({outcome.note})" for outcome in row.outcomes if outcome.note)
     if row.item.given:
         note += " (given code)"
     print(_coloured(f"  {MARKS[state]} {row.item.slug:24}{note}", state), flush=True)
@@ -88,7 +89,7 @@ def _show(row: Row, files: tuple[str, ...]) -> None:
         return
     told: set[str] = set()
     for outcome in row.outcomes:
-        said = message(outcome, row.item.handout, files)
+        said = message(outcome, row.item.handout, (outcome.file,) if outcome.file else files)
         if said is None or said.headline in told:  # one exception seen by five checks is told once
             continue
         told.add(said.headline)

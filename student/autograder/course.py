@@ -18,6 +18,7 @@ Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]
 By = Literal["grader", "person", "coming"]
 Output = Literal["md", "text"]
 MAX_MINUTES = 40  # that Gradescope gives a run
+Run = Literal["definitions", "cells"]  # how much of a notebook, or of a script exported from one, is run
 PARTS = ("public", "hidden")  # of an exercise's checks, in the order in which they are run
 
 
@@ -38,6 +39,7 @@ class Item:
     deadline: int
     visibility: Visibility  # of the hidden checks; public ones are always visible
     threshold: float | None
+    run: Run = "definitions"
 
     def points_of(self, part: str) -> int:
         return self.public if part == "public" else self.hidden
@@ -76,6 +78,11 @@ class Course:
         """Which files may hold each name that is looked for in a submission."""
         return {DEFINES.get(item.slug, item.slug): item.files for item in self.graded}
 
+    @property
+    def by_cells(self) -> tuple[str, ...]:
+        """The notebooks that are run whole, cell by cell."""
+        return tuple(dict.fromkeys(file for item in self.graded if item.run == "cells" for file in item.files))
+
     def tolerance(self, slug: str) -> Tolerance:
         return self.tolerances[EXERCISES[slug].tolerance] if slug in EXERCISES else Tolerance()
 
@@ -97,7 +104,7 @@ class _Reader:
 
     KEYS = ("title", "output", "totals", "tolerance", "threshold", "gradescope", "section")
     PLATFORM_KEYS = ("minutes", "daily_limit", "visibility")
-    SECTION_KEYS = ("title", "files", "deadline", "visibility", "exercises")
+    SECTION_KEYS = ("title", "files", "run", "deadline", "visibility", "exercises")
     ITEM_KEYS = (
         *("slug", "handout", "by", "public", "hidden", "points", "given", "extra_credit"),
         *("files", "deadline", "visibility", "threshold"),
@@ -135,6 +142,10 @@ class _Reader:
             output=self._choice(self.data, "output", get_args(Output), "md", ""),
             gradescope=platform,
         )
+        for item in course.graded:
+            if item.run == "definitions" and (both := set(course.by_cells) & set(item.files)):
+                what = f"is 'cells' for {min(both)} elsewhere, and 'definitions' here; it must be the same"
+                raise self._wrong("run", what, item.section)
         for key, extra in (("required", False), ("extra_credit", True)):
             total = sum(item.points for item in items.values() if item.extra_credit is extra)
             if total != totals[key]:
@@ -189,6 +200,7 @@ class _Reader:
             deadline=deadline,
             visibility=self._choice(merged, "visibility", get_args(Visibility), "visible", slug),
             threshold=threshold,
+            run=self._choice(section, "run", get_args(Run), "definitions", title),
         )
 
     def _platform(self) -> Platform:

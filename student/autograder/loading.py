@@ -1,36 +1,88 @@
-"""Find and import the files of a submission, each on its own, only when something is asked of it."""
+"""Find and load the files of a submission, each on its own, only when something is asked of it."""
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import difflib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from autograder.cells import Unreadable, said_place
+from autograder.sheets import LeftOut, Sheet, Stopped
+from autograder.statements import WRITTEN, Unparsable, started
+
 DEPTH = 3  # folders below the submission's root in which an expected file is looked for
+_NOTHING = object()
 
 
 class Unloadable(Exception):
-    """A name that the submission does not provide. Its cause, if any, is why a file failed."""
+    """A name that the submission does not provide. Its cause, if any, is why a file, or a statement, failed."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value, and the file of the submission that it was taken from."""
+
+    value: Any
+    file: str
 
 
 class Loader:
-    """The modules of one submission. `files` says which files may hold a name, best first."""
+    """The files of one submission. `files` says which may hold a name, best first.
 
-    def __init__(self, root: Path, files: Mapping[str, Sequence[str]]) -> None:
+    One that the course names with its folder, as in src/attention.py, is a module and runs whole. The others are
+    notebooks, or scripts exported from them: those `by_cells` run whole, too, and of the rest only definitions do.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        files: Mapping[str, Sequence[str]],
+        by_cells: Collection[str] = (),
+        left_out: Sequence[LeftOut] = (),
+        reached: Callable[[str, int], None] = lambda _, __: None,
+    ) -> None:
         self.root = root.resolve()
-        self.files = files
-        self.modules: dict[Path, ModuleType | BaseException] = {}
+        self.files, self.by_cells, self.left_out, self.reached = files, by_cells, left_out, reached
+        self.loaded: dict[Path, _Module | Sheet | BaseException] = {}
         self.places: dict[str, Path | None] = {}
+        self.found: dict[str, Found] = {}
+        self.failed: dict[str, str] = {}  # names, and the files in which something went wrong with them
 
     def find(self, name: str) -> Any:
         """The first definition of `name` among the files that may hold it."""
+        if name not in self.found:
+            self.found[name] = self._find(name)
+        return self.found[name].value
+
+    def file_of(self, name: str) -> str:
+        """Where a name was found, or would have been if that had not failed."""
+        return self.found[name].file if name in self.found else self.failed.get(name, "")
+
+    def files_like(self, name: str) -> dict[str | int, str]:
+        """Where each name is found that may be in the same files; loads what must be loaded for that."""
+        told: dict[str | int, str] = {}
+        for other, files in self.files.items():
+            if files == self.files.get(name):
+                with contextlib.suppress(Unloadable):
+                    self.find(other)
+                told[other] = self.file_of(other)
+        return told
+
+    def _find(self, name: str) -> Found:
+        """A stub that was handed out is no definition, if a later file has a better one: whoever works in the notebook
+        hands in the untouched src/attention.py, too. An attempt that fails says more than a stub."""
         wanted = self.files.get(name, ())
-        failure: BaseException | None = None
+        best: tuple[int, Found] | None = None
+        why: list[tuple[Unloadable, str]] = []
         present: list[str] = []
         defined: list[str] = []
         for candidate in wanted:
@@ -38,15 +90,30 @@ class Loader:
             if path is None:
                 continue
             present.append(candidate)
-            module = self._module(path)
-            if isinstance(module, BaseException):
-                failure = failure or module
-            elif hasattr(module, name):
-                return getattr(module, name)
-            else:
-                defined += [other for other in vars(module) if not other.startswith("_")]
-        if failure is not None:
-            raise Unloadable(f"{name} could not be loaded") from failure
+            file = path.relative_to(self.root).as_posix()
+            source = self._load(path, candidate)
+            if isinstance(source, BaseException):
+                why.append((_because(name, source), file))
+                continue
+            value = source.get(name, _NOTHING)
+            if value is not _NOTHING:
+                started = 0 if value is None or value is ... else source.started.get(name, WRITTEN)
+                if best is None or started > best[0]:
+                    best = started, Found(value, file)
+                if started == WRITTEN:
+                    break
+                continue
+            if isinstance(source, Sheet) and (cause := source.why_not(name)) is not None:
+                why.append((_because(name, cause), file))
+            elif isinstance(source, Sheet) and name in source.not_run:
+                told = f"{candidate} does not define {name} in a way that can be used\n{_not_run(source, name)}"
+                why.append((Unloadable(told), file))
+            defined += source.defined()
+        if best is not None and (best[0] or not why):
+            return best[1]
+        if why:
+            trouble, self.failed[name] = why[0]
+            raise trouble
         if present:
             near = _nearest(name, defined)
             hint = f"\nIt defines {near}: is that the one? Rename it." if near else ""
@@ -54,6 +121,17 @@ class Loader:
         near = _nearest(Path(wanted[0]).name if wanted else name, self._names())
         hint = f"\nThere is {near}: is that the one? Rename it." if near else ""
         raise Unloadable(f"{' or '.join(wanted) or name} is not in the submission{hint}")
+
+    def lacks(self, name: str) -> str:
+        """Why a name that a function uses is not there, if its file says so."""
+        for source in self.loaded.values():
+            if isinstance(source, Sheet) and name not in source.module.__dict__:
+                if name in source.lost:
+                    error = source.lost[name]
+                    return f"The code that sets {name} raised {type(error).__name__}."
+                if name in source.not_run:
+                    return _not_run(source, name)
+        return ""
 
     def _names(self) -> list[str]:
         """The files of the submission, without their folders."""
@@ -74,28 +152,56 @@ class Loader:
                     return path
         return None
 
-    def _module(self, path: Path) -> ModuleType | BaseException:
-        if path not in self.modules:
+    def _load(self, path: Path, candidate: str) -> _Module | Sheet | BaseException:
+        if path not in self.loaded:
             try:
-                self.modules[path] = self._import(path)
+                self.loaded[path] = self._run(path, candidate)
             except BaseException as error:
-                self.modules[path] = error
-        return self.modules[path]
+                self.loaded[path] = error
+            self.reached("", 0)
+        return self.loaded[path]
 
-    def _import(self, path: Path) -> ModuleType:
-        if path.suffix != ".py":
-            raise ImportError(f"{path.name} is a notebook; export it as {path.stem}.py and hand that in")
+    def _run(self, path: Path, candidate: str) -> _Module | Sheet:
+        left_out = [one for one in self.left_out if one.file == candidate]
+        if any(one.number == 0 for one in left_out):
+            raise Stopped(f"{candidate} was not loaded: it {left_out[0].why}")
+        self.reached(candidate, 0)
+        if "/" in candidate:
+            return _Module(path)
+        self._reach(path.parent)
+        try:
+            return Sheet(
+                path,
+                root=self.root,
+                by_cells=candidate in self.by_cells,
+                left_out=left_out,
+                reached=lambda number: self.reached(candidate, number),
+            )
+        except Unreadable as error:
+            raise ImportError(str(error)) from None
+
+    def _reach(self, folder: Path) -> None:
+        """Let a notebook import what is beside it, and what is in src/, as it does with a line that is not run here."""
+        for entry in (folder.parent / "src", folder / "src", folder):
+            if entry.is_dir() and entry.is_relative_to(self.root) and str(entry) not in sys.path:
+                sys.path.insert(0, str(entry))
+
+
+class _Module:
+    """A file of src/, imported as any module is."""
+
+    def __init__(self, path: Path) -> None:
         if str(path.parent) not in sys.path:
             sys.path.insert(0, str(path.parent))
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
+        self.module = importlib.util.module_from_spec(spec)
         run: Callable[[ModuleType], None] = spec.loader.exec_module
         shadowed = sys.modules.get(path.stem)
-        sys.modules[path.stem] = module
+        sys.modules[path.stem] = self.module
         written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         try:
-            run(module)
+            run(self.module)
         except BaseException:
             if shadowed is None:
                 del sys.modules[path.stem]
@@ -104,7 +210,34 @@ class Loader:
             raise
         finally:
             sys.dont_write_bytecode = written
-        return module
+        self.path = path
+
+    @cached_property
+    def started(self) -> dict[str, int]:
+        try:
+            return started(ast.parse(self.path.read_bytes()).body)
+        except Unparsable:  # it ran, so that it is there; how it is written does not matter
+            return {}
+
+    def get(self, name: str, default: Any) -> Any:
+        return getattr(self.module, name, default)
+
+    def defined(self) -> list[str]:
+        return [name for name in vars(self.module) if not name.startswith("_")]
+
+
+def _because(name: str, cause: BaseException) -> Unloadable:
+    told = Unloadable(f"{name} could not be loaded")
+    told.__cause__ = cause
+    return told
+
+
+def _not_run(sheet: Sheet, name: str) -> str:
+    one = sheet.not_run[name]
+    return (
+        f"{said_place(one.place, one.line)} sets {name}, but is not run: of this file, only imports, functions, "
+        "classes and simple assignments are."
+    )
 
 
 def _nearest(wanted: str, names: Sequence[str]) -> str:

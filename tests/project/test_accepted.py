@@ -60,6 +60,7 @@ def test_one_query_may_serve_several_lengths(examine, sources, length, slack):
         ("query122 = [[1, 2], [3]]", "query122", "query122: is list, expected a 4 x 3 matrix"),
         ("query121 = K[0] * float('nan')", "query121", "query121: holds NaN or infinity"),
         ("query121 = None", "query121", "query121: not started yet (it is None)"),
+        ("query121 = ...", "query121", "query121: not started yet (it is ...)"),
         ("del query121", "query121", "query121: A2S1.py does not define query121"),
         ("query132 = 2 * (K[0] + K[1]) / 2", "query132", "query132: error 0.0926, must be at most 0.05"),
         ("key141[3] += 1", "key141", "key141: row 3 of the key was changed"),

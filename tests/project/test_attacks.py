@@ -36,10 +36,14 @@ def test_the_harness_sees_an_attack_that_succeeds(root, sources, course):
     """A solution is the most successful attack there is: what it earns must be seen, and so must a trace."""
     folders = (root / "tests/public", root / "tests/hidden")
     honest = sources.texts["src/attention.py"].split("import annotations", 1)[1]
-    lines = situations()[-1].run(
-        partial(hold, [Attack("solved", (1,), "does it right", honest)], sources, course, folders, 2, lambda _: None)
-    )
+    answer = '{"cells": [{"cell_type": "code", "source": "query131 = [0.0, 0.0, 0.0]"}]}'
+    tried = [
+        Attack("solved", (1,), "does it right", honest),
+        Attack("answered", (1,), "in a notebook", "", {"A2S1.ipynb": answer}),
+    ]
+    lines = situations()[-1].run(partial(hold, tried, sources, course, folders, 2, lambda _: None))
     assert not lines[0].held and "earned" in lines[0].found
+    assert not lines[1].held and "earned 3 points: query131 (public)" in lines[1].found
 
 
 def test_attacks_must_say_what_they_try(tmp_path):

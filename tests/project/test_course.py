@@ -89,6 +89,12 @@ def test_unknown_course_lists_the_known():
         ),
         ("[totals]", "gradescope = 3\n[totals]", r"c\.toml:3: 'gradescope' must be a dict, is 3"),
         ("hidden = 2 }", 'hidden = 2, visibility = "no" }', r"c\.toml:14: 'visibility' of 'f' is 'no', must be one"),
+        (
+            "exercises = [",
+            'run = "cell"\nexercises = [',
+            r"c\.toml:11: 'run' of 'One' is 'cell', must be one of defini",
+        ),
+        ("hidden = 2 }", 'hidden = 2, run = "cells" }', r"c\.toml:14: 'run' of 'f' is not known here"),
         ("[totals]", "[totals", r"c\.toml: .*line 3"),
         ("[[section]]", "[[sections]]", r"c\.toml:10: 'sections' is not known here"),
     ],
@@ -98,6 +104,24 @@ def test_wrong_course_names_key_and_line(tmp_path, old, new, message):
     with pytest.raises(UserError, match=message) as error:
         read(tmp_path, GOOD.replace(old, new, 1))
     assert "\n" not in str(error.value)
+
+
+def test_a_course_says_which_notebooks_are_run_whole(tmp_path):
+    assert read_course("default").by_cells == ("A2S1.ipynb", "A2S1.py")
+    assert read(tmp_path, GOOD).by_cells == ()
+    both = (
+        GOOD.replace("required = 7", "required = 8")
+        + """
+[[section]]
+title = "Two"
+run = "cells"
+files = ["B.ipynb", "src/a.py"]
+exercises = [{ slug = "k", handout = "2", public = 1 }]
+"""
+    )
+    with pytest.raises(UserError, match=r"'run' of 'One' is 'cells' for src/a\.py elsewhere, and 'definitions' here"):
+        read(tmp_path, both)
+    assert read(tmp_path, both.replace(', "src/a.py"', "")).by_cells == ("B.ipynb",)
 
 
 def test_course_that_is_not_text(tmp_path):

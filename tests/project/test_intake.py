@@ -304,7 +304,7 @@ def test_take_in_leaves_other_bytes_alone(
 def test_take_in_recodes_no_more_source_than_fits_in_memory(
     hand_in: Callable[[bytes], Intake], into: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "MAX_SOURCE", 4)
+    monkeypatch.setitem(intake.MAX_TEXT, ".py", 4)
     taken = hand_in(build(entry("a.py", b"#\xe9\xe9\xe9"), entry("b.py", b"#\xe9\xe9\xe9\xe9")))
     assert taken.notes == ("a.py is not UTF-8; it was read as Latin-1",)
     assert (into / "b.py").read_bytes() == b"#\xe9\xe9\xe9\xe9"

@@ -223,7 +223,7 @@ HOSTILE = {
     "surrogates": "\ud800 x" * 300_000,
     "deep notebook": '{"cells": ' + "[" * 500_000,
     "deep extra": '{"cells": [], "x": ' + "[" * 100_000 + "]" * 100_000 + "}",
-    "large notebook": '{"cells": [], "x": "' + "a" * similar.NOTEBOOK + '"}',
+    "large notebook": '{"cells": [], "x": "' + "a" * 9_000_000 + '"}',
     "odd notebook": '{"cells": [1, {"cell_type": "code", "source": [2]}]}',
     "different names": " ".join(f".a{n}" for n in range(140_000)),
 }
