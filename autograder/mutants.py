@@ -17,7 +17,8 @@ from autograder.errors import UserError
 from autograder.mistakes import Mistake, mutated
 from autograder.regions import Change
 
-SUBMITTED = ("src/*.py", "notebooks/*.py")  # what a student hands in, of the solutions tree
+# What a student hands in, of the solutions tree. A2S2 has nothing of its own: its steps are those of src/attention.py.
+SUBMITTED = ("src/*.py", "notebooks/A2S1.py")
 
 
 class Sources:
