@@ -94,7 +94,11 @@ class Shown:
 
     def _repr_html_(self) -> str:
         lines = "\n".join(self._lines())
-        body = f'<pre style="margin: 0.4em 0 0; white-space: pre-wrap">{html.escape(lines)}</pre>' if lines else ""
+        body = (
+            f'<pre style="margin: 0.4em 0 0; white-space: pre-wrap; font-family: monospace">{html.escape(lines)}</pre>'
+            if lines
+            else ""
+        )
         style = f"border-left: 4px solid {COLOURS[state(self.row)]}; padding: 0.3em 0.9em; margin: 0.2em 0"
         return f'<div style="{style}"><b>{html.escape(self._headline())}</b>{body}</div>'
 

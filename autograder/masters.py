@@ -2,6 +2,7 @@
 
     # %%                                    a code cell
     # %% [markdown]                         a cell of text, every line behind '# '
+    # %% jupyter={"source_hidden": true}    a code cell that Jupyter shows folded
     from attention import split_heads  # include
 
 The last line stands for the definition itself, copied from the module of that name, regions and all: what a
@@ -20,6 +21,7 @@ from autograder import regions
 from autograder.errors import UserError
 
 _MARKER = re.compile(r"^# %%(?P<kind>.*)$")
+TEXT, FOLDED = " [markdown]", ' jupyter={"source_hidden": true}'
 _INCLUDE = re.compile(r"^from (?P<module>\w+) import (?P<name>\w+)  # include$")
 
 
@@ -32,6 +34,7 @@ class Cell:
     solved: str
     regions: tuple[regions.Region, ...]
     text: str  # with its markers, as it stands in the script
+    folded: bool = False
 
 
 def expanded(text: str, path: str, modules: Mapping[str, str]) -> str:
@@ -71,7 +74,7 @@ def _first_line(node: ast.stmt) -> int:
 def cells(text: str, path: str) -> list[Cell]:
     """The cells of an expanded master, in order."""
     regions.parse(text, path)  # complains with the line of the whole file, not of a cell
-    found: list[tuple[Literal["code", "markdown"], list[str]]] = []
+    found: list[tuple[str, list[str]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         marker = _MARKER.match(line)
         if marker is None:
@@ -79,20 +82,19 @@ def cells(text: str, path: str) -> list[Cell]:
                 found[-1][1].append(line)
             elif line.strip():
                 raise UserError(f"{path}:{number}: a master begins with '# %%'")
-        elif marker["kind"] == "":
-            found.append(("code", []))
-        elif marker["kind"] == " [markdown]":
-            found.append(("markdown", []))
+        elif marker["kind"] in ("", TEXT, FOLDED):
+            found.append((marker["kind"], []))
         else:
-            raise UserError(f"{path}:{number}: a cell begins with '# %%' or '# %% [markdown]'")
+            raise UserError(f"{path}:{number}: a cell begins with '# %%', '# %%{TEXT}' or '# %%{FOLDED}'")
     return [_cell(kind, "\n".join(lines).strip("\n"), path) for kind, lines in found]
 
 
-def _cell(kind: Literal["code", "markdown"], text: str, path: str) -> Cell:
+def _cell(kind: str, text: str, path: str) -> Cell:
     stub, solved = regions.stubbed(text, path), regions.replaced(text, path, {})
-    if kind == "markdown":
-        stub, solved = _prose(stub), _prose(solved)
-    return Cell(kind, stub.strip("\n"), solved.strip("\n"), tuple(regions.regions(text, path)), text)
+    asked = tuple(regions.regions(text, path))
+    if kind == TEXT:
+        return Cell("markdown", _prose(stub).strip("\n"), _prose(solved).strip("\n"), asked, text)
+    return Cell("code", stub.strip("\n"), solved.strip("\n"), asked, text, kind == FOLDED)
 
 
 def _prose(text: str) -> str:

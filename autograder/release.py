@@ -126,7 +126,7 @@ def prove(plan: Plan, tree: Mapping[str, bytes]) -> list[str]:
         if target.endswith(".py"):
             wrong += parallels(target, source.read_text(encoding="utf-8"), tree[target].decode())
     for target in plan.masters:
-        solution, stub = _expanded(plan, target), notebook_code(tree[target]).removeprefix(FIRST)
+        solution, stub = _expanded(plan, target), notebook_code(tree[target]).replace(FIRST, "", 1)
         wrong += parallels(target, solution, stub)
         expected = [cell.stub for cell in masters.cells(solution, target) if cell.kind == "code"]
         wrong += [f"{target}: a cell is missing or changed: {cell[:60]!r}" for cell in expected if cell not in stub]

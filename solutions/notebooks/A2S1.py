@@ -36,18 +36,27 @@ def error(output: Tensor, target: Tensor) -> float:
     return (output - target).abs().max().item()
 
 
-print("The query (1, 0, 0) gives", attention(torch.tensor([1.0, 0.0, 0.0])).tolist())
+print("The query (1, 0, 0) gives", attention(torch.tensor([1.0, 0.0, 0.0])))
 
 # %% [markdown]
 # Numbers are hard to see through, so here are two ways to look. `look(query, goal)` draws what a
 # query does: on the left how much of its attention each token gets, on the right what comes out.
-# `explore()` gives you sliders. You need not read this cell.
+# `explore()` gives you sliders. You need not read the cell that defines them.
 
 
-# %%
+# %% jupyter={"source_hidden": true}
+TOKENS = ["#3b6fb6", "#d9822b", "#3c9d6b", "#b04a6f"]  # one colour per token
+
+
+def watched():
+    """Is this a notebook with somebody in front of it? While it is graded, nothing is drawn."""
+    shell = globals().get("get_ipython")
+    return bool(shell and shell())
+
+
 def look(query, goal=None, key=K):
     """Draw the weights and the output of a query; the goal, if there is one, as black lines."""
-    if __name__ != "__main__":  # nobody looks on while this is graded
+    if not watched():
         return
     if query is None or key is None:
         print("Nothing to look at yet: it is still None.")
@@ -90,12 +99,9 @@ def look(query, goal=None, key=K):
     plt.show()
 
 
-TOKENS = ["#3b6fb6", "#d9822b", "#3c9d6b", "#b04a6f"]  # one colour per token
-
-
 def explore():
-    """Sliders for a query, where the notebook has them; three queries of different length where not."""
-    if __name__ != "__main__":
+    """Three queries of different length, and sliders to try others, where the notebook has them."""
+    if not watched():
         return
     print("The query (1, 0, 0), then three, then nine times as long:")
     for length in (1.0, 3.0, 9.0):
@@ -143,7 +149,9 @@ query122 = 100 * K
 look(query122, goal=V)
 
 # %% [markdown]
-# TODO(written123): 1.2.3 In one or two sentences: why does a longer query come closer to the goal?
+# <!-- TODO(written123) -->
+#
+# **1.2.3** In one or two sentences: why does a longer query come closer to the goal?
 # Would it still work if one key were twice as long as the others?
 
 # %% [markdown]
@@ -179,7 +187,9 @@ query132 = 40 * (K[0] + K[1]) / 2
 look(query132, goal=V[:2].mean(0))
 
 # %% [markdown]
-# TODO(written133): 1.3.3 Make `query132` ten times longer, then a hundred times, and look. What
+# <!-- TODO(written133) -->
+#
+# **1.3.3** Make `query132` ten times longer, then a hundred times, and look. What
 # happens, and why does it not happen with the query of 1.2.1?
 
 # %% [markdown]
@@ -218,7 +228,9 @@ key142[2] = query132 / query132.norm()
 look(query132, goal=V[2], key=key142)
 
 # %% [markdown]
-# TODO(written143): 1.4.3 In a trained network, what would it mean if one token's key had a large
+# <!-- TODO(written143) -->
+#
+# **1.4.3** In a trained network, what would it mean if one token's key had a large
 # score with nearly every query?
 
 # %% [markdown]

@@ -20,14 +20,18 @@ from torch import Tensor, nn
 # are told so in its place.
 
 
-# %%
-def draw(*makers, titles=(), words=(), cmap="Blues", limits=(None, None), numbers="{:.2f}"):
-    """Draw matrices side by side. Each maker makes one, and may not be written yet."""
+# %% jupyter={"source_hidden": true}
+def draw(*makers, titles=(), words=(), cmap="Blues", limits=(None, None), numbers="{:.2f}", shade=None):
+    """Draw matrices side by side. Each maker makes one, and may not be written yet; `shade` says what colours mean."""
     try:
         matrices = [torch.as_tensor(maker()).detach().float() for maker in makers]
     except NotImplementedError as missing:
         print(f"The picture comes when you have written it: {missing}.")
         return
+    for matrix in matrices:
+        if matrix.dim() != 2:
+            print(f"This cannot be drawn: a matrix was expected, this has the shape {tuple(matrix.shape)}.")
+            return
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -37,14 +41,13 @@ def draw(*makers, titles=(), words=(), cmap="Blues", limits=(None, None), number
     size = (3.4 * len(matrices), 3.3)
     _, axes = plt.subplots(1, len(matrices), figsize=size, squeeze=False, layout="constrained")
     for axis, matrix, title in zip(axes[0], matrices, [*titles, *[""] * len(matrices)], strict=False):
-        closed = matrix == -math.inf
-        picture = axis.imshow(matrix.masked_fill(closed, math.nan), cmap=shades, vmin=limits[0], vmax=limits[1])
-        for (row, column), value in zip(
-            torch.cartesian_prod(*map(torch.arange, matrix.shape)), matrix.flatten(), strict=True
-        ):
-            dark = not math.isinf(value) and sum(picture.cmap(picture.norm(float(value)))[:3]) < 1.6
-            text = "−∞" if value == -math.inf else numbers.format(value)
-            axis.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else "black")
+        colours = matrix.masked_fill(matrix == -math.inf, math.nan) if shade is None else shade(matrix)
+        picture = axis.imshow(colours, cmap=shades, vmin=limits[0], vmax=limits[1])
+        for row, values in enumerate(matrix.tolist()):
+            for column, value in enumerate(values):
+                dark = sum(shades(picture.norm(colours[row, column].item()))[:3]) < 1.6
+                text = "−∞" if value == -math.inf else numbers.format(value)
+                axis.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else "black")
         axis.set_title(title, fontsize=10)
         for ticks, length in ((axis.set_xticks, matrix.shape[1]), (axis.set_yticks, matrix.shape[0])):
             ticks(range(length), labels=words if len(words) == length else [str(place) for place in range(length)])
@@ -81,7 +84,11 @@ from attention import pairwise_similarities  # include
 
 # %%
 draw(
-    lambda: pairwise_similarities(Q, K)[0], titles=["similarities: rows ask, columns answer"], words=WORDS, cmap="PuOr"
+    lambda: pairwise_similarities(Q, K)[0],
+    titles=["similarities: rows ask, columns answer"],
+    words=WORDS,
+    cmap="PuOr",
+    limits=(-1.5, 1.5),
 )
 
 # %% [markdown]
@@ -164,7 +171,8 @@ draw(
 # ## 2.3 Heads
 #
 # One head can attend in one way only. Several heads attend in several ways at once, each with its own
-# slice of the features. Below, a feature shows whose it is: 23 is feature 3 of token 2.
+# slice of the features. Below, a feature says whose it is: 23 is feature 3 of token 2. Its colour says
+# to which head it belongs, so every head should be of one colour.
 
 # %%
 from attention import split_heads  # include
@@ -176,9 +184,10 @@ draw(
     lambda: split_heads(features[None], 2)[0, 0],
     lambda: split_heads(features[None], 2)[0, 1],
     titles=["all features, a token per row", "head 0 of 2", "head 1 of 2"],
-    cmap="YlGnBu",
-    limits=(0, 30),
+    cmap="Pastel1",
+    limits=(0, 8),
     numbers="{:02.0f}",
+    shade=lambda matrix: matrix % 10 // 2,
 )
 
 # %% [markdown]
@@ -192,9 +201,10 @@ draw(
     lambda: features,
     lambda: merge_heads(split_heads(features[None], 2))[0],
     titles=["before", "split and merged: the same"],
-    cmap="YlGnBu",
-    limits=(0, 30),
+    cmap="Pastel1",
+    limits=(0, 8),
     numbers="{:02.0f}",
+    shade=lambda matrix: matrix % 10 // 2,
 )
 
 # %% [markdown]
@@ -222,10 +232,18 @@ def official(Q, K, V, n_heads, causal):
     ahead = torch.ones(length, length).triu(1) > 0  # here, True means "must not attend"
     output, _ = nn.functional.multi_head_attention_forward(
         *(tensor.transpose(0, 1) for tensor in (Q, K, V)),  # PyTorch wants tokens first, batch second
-        embed_dim_to_check=width, num_heads=n_heads, in_proj_weight=same.repeat(3, 1), in_proj_bias=None,
-        bias_k=None, bias_v=None, add_zero_attn=False, dropout_p=0.0, out_proj_weight=same, out_proj_bias=None,
+        embed_dim_to_check=width,
+        num_heads=n_heads,
+        in_proj_weight=same.repeat(3, 1),
+        in_proj_bias=None,
+        bias_k=None,
+        bias_v=None,
+        add_zero_attn=False,
+        dropout_p=0.0,
+        out_proj_weight=same,
+        out_proj_bias=None,
         attn_mask=ahead if causal else None,
-    )  # fmt: skip
+    )
     return output.transpose(0, 1)
 
 
