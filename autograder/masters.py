@@ -15,6 +15,7 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 from autograder import regions
@@ -47,7 +48,10 @@ def expanded(text: str, path: str, modules: Mapping[str, str]) -> str:
                 raise UserError(f"{path}:{number}: write 'from module import name  # include'")
             lines.append(line)
             continue
-        found = _definitions(modules.get(include["module"], "")).get(include["name"])
+        try:
+            found = _definitions(modules.get(include["module"], "")).get(include["name"])
+        except SyntaxError as error:
+            raise UserError(f"{include['module']}.py:{error.lineno}: {error.msg}") from None
         if found is None:
             raise UserError(f"{path}:{number}: there is no '{include['name']}' in {include['module']}.py")
         lines.append(found)
@@ -59,7 +63,7 @@ def _definitions(source: str) -> dict[str, str]:
     body = ast.parse(source).body
     lines = source.splitlines()
     found = {}
-    for node, after in zip(body, [*body[1:], None], strict=True):
+    for node, after in zip_longest(body, body[1:]):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             end = _first_line(after) - 1 if after else len(lines)  # comments behind the last statement are no nodes
             found[node.name] = "\n".join(lines[_first_line(node) - 1 : end]).rstrip()

@@ -32,7 +32,12 @@ class Sources:
         }
         if not self.texts:
             raise UserError(f"{solutions} holds no solutions ({', '.join(SUBMITTED)})")
-        self.home = {region.name: name for name, text in self.texts.items() for region in regions.regions(text, name)}
+        self.home = {
+            region.name: name
+            for name, text in self.texts.items()
+            for region in regions.regions(text, name)
+            if any(not line.lstrip().startswith("#") for line in region.body)  # a written answer holds no code
+        }
 
     def solved(self) -> dict[str, str]:
         return dict(self.texts)
