@@ -41,7 +41,7 @@ generate: true
 ANSWER = "otter_answer_cell"  # Otter's tag for a cell that students fill in
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
+    "language_info": {"file_extension": ".py", "name": "python", "nbconvert_exporter": "python"},  # for exports
 }
 # What every notebook begins with. It must do with Python alone: in Colab, nothing else may be there yet.
 FIRST = """\

@@ -10,12 +10,6 @@ from autograder.kernel import Failed, Grader, passes, questions
 from autograder.queries import KEYS
 
 
-@pytest.fixture(autouse=True)
-def nothing_collected_before(monkeypatch):
-    monkeypatch.setattr(kernel, "_examiners", {})
-    monkeypatch.setattr(kernel, "_latest", {})
-
-
 def test_questions_are_numbered_as_in_the_handout(course):
     named = questions(course)
     assert [named[f"q1_{number}"] for number in ("2_1", "2_2", "3_1", "3_2", "4_1", "4_2")] == [
