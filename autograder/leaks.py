@@ -119,8 +119,11 @@ def _texts(name: str, content: bytes) -> list[tuple[str, str]]:
     if not name.endswith(".ipynb"):
         return [(name, text)]
     notebook = json.loads(text)
-    cells = [(f"{name}: cell {number}", cell) for number, cell in enumerate(notebook.pop("cells", []), start=1)]
-    return [(place, "\n".join(_strings(part))) for place, part in [*cells, (f"{name}: metadata", notebook)]]
+    found = []
+    for number, cell in enumerate(notebook.pop("cells", []), start=1):
+        found.append((f"{name}: cell {number}", "".join(cell.pop("source", ""))))
+        found.append((f"{name}: cell {number}'s outputs and metadata", "\n".join(_strings(cell))))
+    return [*found, (f"{name}: metadata", "\n".join(_strings(notebook)))]
 
 
 def _strings(part: object) -> list[str]:

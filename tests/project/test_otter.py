@@ -72,7 +72,8 @@ def ran(*command, cwd, **environment):
     """A program of Jupyter's or Otter's; its output is shown if it fails."""
     run = subprocess.run(
         [sys.executable, *map(str, command)],
-        cwd=cwd, capture_output=True, text=True, check=False, timeout=500, env=os.environ | environment,
+        cwd=cwd, capture_output=True, text=True, check=False, timeout=500,
+        env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
 
