@@ -104,7 +104,7 @@ class Shown:
 
     def _headline(self) -> str:
         how = state(self.row)
-        words = {"passed": "passed", "not started": "not started yet"}.get(how) or note(self.row)
+        words = {"passed": f"passed, {note(self.row)}", "not started": "not started yet"}.get(how) or note(self.row)
         return f"{MARKS[how]} {self.question} {self.row.item.slug}: {words}"
 
     def _lines(self) -> list[str]:

@@ -21,8 +21,10 @@ def test_questions_are_numbered_as_in_the_handout(course):
 
 def test_a_passed_question_says_what_is_right():
     shown = Grader({"query121": 10 * KEYS[0]}).check("q1_2_1")
-    assert repr(shown).startswith("✓ q1_2_1 query121: passed\n  ✓ query121 brings out the value of token 0")
-    assert "<b>✓ q1_2_1 query121: passed</b>" in shown._repr_html_() and kernel.COLOURS["passed"] in shown._repr_html_()
+    headline, claim = repr(shown).splitlines()
+    assert headline.startswith("✓ q1_2_1 query121: passed, 1 of 1 checks")
+    assert claim == "  ✓ query121 brings out the value of token 0"
+    assert "<b>✓ q1_2_1 query121: passed" in shown._repr_html_() and kernel.COLOURS["passed"] in shown._repr_html_()
 
 
 def test_a_failed_question_gives_the_message_of_every_other_route():
