@@ -73,7 +73,7 @@ def ran(*command, cwd, **environment):
     run = subprocess.run(
         [sys.executable, *map(str, command)],
         cwd=cwd, capture_output=True, text=True, check=False, timeout=500,
-        env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "IPYTHONDIR": f"{cwd}/.ipython"} | environment,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
 
