@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     release = commands.add_parser("release", help="make student/ from solutions/, and prove it")
     release.add_argument("--check", action="store_true", help="change nothing; fail if student/ is not up to date")
     release.add_argument("--zip", action="store_true", help="also write dist/student.zip")
+    release.add_argument("--otter", action="store_true", help="also write Otter's own autograders, dist/otter-*.zip")
     release.add_argument("--prune", action="store_true", help="delete files in student/ that release did not make")
     release.set_defaults(run=_release)
 
@@ -108,6 +109,7 @@ def _grade(options: argparse.Namespace) -> int:
 
 def _release(options: argparse.Namespace) -> int:
     from autograder import release
+    from autograder.files import write_atomically
 
     plan = release.read_plan(options.root / "solutions" / "release.toml", options.root)
     tree = release.build(plan)
@@ -125,6 +127,10 @@ def _release(options: argparse.Namespace) -> int:
         path = options.root / "dist" / "student.zip"
         release.write_zip(path, tree)
         print(f"{path}: {path.stat().st_size:,} bytes")
+    if options.otter:
+        for name, content in release.otter_zips(plan, tree, options.root / "tests" / "hidden").items():
+            write_atomically(options.root / "dist" / name, content)
+            print(f"{options.root / 'dist' / name}: {len(content):,} bytes; holds hidden checks, for staff only")
     return 0
 
 

@@ -72,31 +72,42 @@ def _run(examiner: Examiner, course: Course, wanted: list[str], root: Path) -> b
     return _close(seen)
 
 
-def _state(row: Row) -> str:
+def state(row: Row) -> str:
+    """The verdict, or that nothing has been written yet."""
     kinds = {outcome.finding.kind for outcome in row.outcomes if outcome.finding}
     return "not started" if kinds == {"not started"} else row.verdict
 
 
-def _show(row: Row, files: tuple[str, ...]) -> None:
-    state = _state(row)
+def note(row: Row) -> str:
+    """How far it is, in three words."""
     right = sum(outcome.verdict == "passed" for outcome in row.outcomes)
-    note = "not started" if state == "not started" else f"{right} of {len(row.outcomes)} checks"
-    note += "".join(f" ({outcome.note})" for outcome in row.outcomes if outcome.note)
-    if row.item.given:
-        note += " (given code)"
-    print(_coloured(f"  {MARKS[state]} {row.item.slug:24}{note}", state), flush=True)
-    if state == "not started":
-        return
-    told: set[str] = set()
+    text = "not started" if state(row) == "not started" else f"{right} of {len(row.outcomes)} checks"
+    text += "".join(f" ({outcome.note})" for outcome in row.outcomes if outcome.note)
+    return f"{text} (given code)" if row.item.given else text
+
+
+def told(row: Row, files: tuple[str, ...], width: int) -> list[str]:
+    """Every line that the failed checks of a row have to say."""
+    if state(row) == "not started":
+        return []
+    lines: list[str] = []
+    before: set[str] = set()
     for outcome in row.outcomes:
         said = message(outcome, row.item.handout, (outcome.file,) if outcome.file else files)
-        if said is None or said.headline in told:  # one exception seen by five checks is told once
+        if said is None or said.headline in before:  # one exception seen by five checks is told once
             continue
-        told.add(said.headline)
-        lines = said.lines(_width() - len(INDENT))
+        before.add(said.headline)
+        lines += said.lines(width)
         if outcome.trouble:
             lines.append(f"  {outcome.trouble.splitlines()[-1]}")
-        print("\n".join(INDENT + line for line in lines))
+    return lines
+
+
+def _show(row: Row, files: tuple[str, ...]) -> None:
+    how = state(row)
+    print(_coloured(f"  {MARKS[how]} {row.item.slug:24}{note(row)}", how), flush=True)
+    for line in told(row, files, _width() - len(INDENT)):
+        print(INDENT + line)
 
 
 def _close(seen: list[Row]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import io
+import json
 import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
@@ -131,18 +132,54 @@ def leaks(tree: Mapping[str, bytes], secrets: Secrets) -> list[str]:
                 found.append(f"{name} holds {origin}")
         if b"\0" in content:
             continue
-        text = content.decode("utf-8", errors="replace")
-        for secret, origin in secrets.texts.items():
-            if secret in text:
-                found.append(f"{name} holds text of {origin}")
-        for number, line in enumerate(text.splitlines(), start=1):
-            if re.search(r"\b(BEGIN|END) SOLUTION\b", line) and not name.startswith("autograder/"):
-                found.append(f"{name}:{number} holds a marker")
-            short = normalised(line)
-            if short not in seen:
-                seen[short] = _copy_of(short, secrets.lines)
-            if origin := seen[short]:
-                found.append(f"{name}:{number} is a (near-)copy of the solution at {origin}")
+        for place, text in _texts(name, content):
+            found += _found_in(place, text, secrets, seen)
+    return found
+
+
+def _texts(name: str, content: bytes) -> list[tuple[str, str]]:
+    """Where text stands, and the text: of a notebook, each text in it, be it source, output or metadata."""
+    text = content.decode("utf-8", errors="replace")
+    if not name.endswith(".ipynb"):
+        return [(name, text)]
+    notebook = json.loads(text)
+    found = []
+    for number, cell in enumerate(notebook.pop("cells", []), start=1):
+        found.append((f"{name}: cell {number}", "".join(cell.pop("source", ""))))
+        found.append((f"{name}: cell {number}'s outputs and metadata", "\n".join(_strings(cell))))
+    return [*found, (f"{name}: metadata", "\n".join(_strings(notebook)))]
+
+
+def _strings(part: object) -> list[str]:
+    """Every text in a piece of JSON; a list of texts is one text, as notebooks mean it."""
+    match part:
+        case str():
+            return [part]
+        case dict():
+            return [text for key, value in part.items() for text in (key, *_strings(value))]
+        case list() if all(isinstance(item, str) for item in part):
+            return ["".join(part)]
+        case list():
+            return [text for item in part for text in _strings(item)]
+    return []
+
+
+def notebook_code(content: bytes) -> str:
+    """The code cells of a notebook, one behind the other."""
+    cells = json.loads(content)["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code") + "\n"
+
+
+def _found_in(place: str, text: str, secrets: Secrets, seen: dict[str, str]) -> list[str]:
+    found = [f"{place} holds text of {origin}" for secret, origin in secrets.texts.items() if secret in text]
+    for number, line in enumerate(text.splitlines(), start=1):
+        if re.search(r"\b(BEGIN|END) SOLUTION\b", line) and not place.startswith("autograder/"):
+            found.append(f"{place}:{number} holds a marker")
+        short = normalised(line)
+        if short not in seen:
+            seen[short] = _copy_of(short, secrets.lines)
+        if origin := seen[short]:
+            found.append(f"{place}:{number} is a (near-)copy of the solution at {origin}")
     return found
 
 

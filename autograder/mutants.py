@@ -17,7 +17,8 @@ from autograder.errors import UserError
 from autograder.mistakes import Mistake, mutated
 from autograder.regions import Change
 
-SUBMITTED = ("src/*.py", "notebooks/*.py")  # what a student hands in, of the solutions tree
+# What a student hands in, of the solutions tree. A2S2 has nothing of its own: its steps are those of src/attention.py.
+SUBMITTED = ("src/*.py", "notebooks/A2S1.py")
 
 
 class Sources:
@@ -31,7 +32,12 @@ class Sources:
         }
         if not self.texts:
             raise UserError(f"{solutions} holds no solutions ({', '.join(SUBMITTED)})")
-        self.home = {region.name: name for name, text in self.texts.items() for region in regions.regions(text, name)}
+        self.home = {
+            region.name: name
+            for name, text in self.texts.items()
+            for region in regions.regions(text, name)
+            if any(not line.lstrip().startswith("#") for line in region.body)  # a written answer holds no code
+        }
 
     def solved(self) -> dict[str, str]:
         return dict(self.texts)

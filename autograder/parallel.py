@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder import regions
 from autograder.files import write_files
 
-IMPORTED = ("src/", "notebooks/")  # a student's own modules; the rest is copied as it is
+IMPORTED = ("src/",)  # a student's own modules; the rest is copied as it is, or is a notebook
 
 
 def parallels(name: str, solution: str, stub: str) -> list[str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder import regions
+from autograder import masters, regions
+from autograder.assign import FIRST, Assigned, assign
 from autograder.errors import UserError
 from autograder.files import write_atomically, write_files, zipped
-from autograder.leaks import Secrets, leaks
+from autograder.leaks import Secrets, leaks, notebook_code
+from autograder.masters import Cell
 from autograder.parallel import imports, parallels
 
 TEXT = (".py", ".md", ".toml", ".txt")
@@ -23,6 +26,8 @@ class Plan:
     """The allow-list: target name in the student tree -> source file, and what must stay secret."""
 
     sources: Mapping[str, Path]
+    masters: Mapping[str, Path]  # of the notebooks, which are made, not copied
+    modules: Mapping[str, Path]  # by name: where masters include definitions from
     secrets: Secrets
 
 
@@ -30,15 +35,20 @@ def read_plan(path: Path, root: Path) -> Plan:
     """Read release.toml; patterns that match nothing are an error, so that nothing is lost silently."""
     try:
         sources, data = read_sources(path, root)
+        notebooks = data["notebooks"]
+        masters = {
+            f"{notebooks['to']}/{master.stem}.ipynb": master for master in _found(path, root, notebooks["masters"])
+        }
+        modules = {module.stem: module for module in _found(path, root, notebooks["modules"])}
         secret = data["secret"]
         secrets = Secrets.read(
             root,
-            solutions=list(sources.values()),
+            solutions=[*sources.values(), *masters.values()],
             **{key: list(secret[key]) for key in ("checks", "references", "answers")},
         )
     except (KeyError, TypeError) as error:
         raise UserError(f"{path}: wrong or missing key {error}") from None
-    return Plan(sources, secrets)
+    return Plan(sources, masters, modules, secrets)
 
 
 def read_sources(path: Path, root: Path) -> tuple[dict[str, Path], dict[str, Any]]:
@@ -48,10 +58,7 @@ def read_sources(path: Path, root: Path) -> tuple[dict[str, Path], dict[str, Any
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         for entry in data["copy"]:
             for pattern in entry["files"]:
-                found = sorted((root / entry["from"]).glob(pattern))
-                if not found:
-                    raise UserError(f"{path}: {entry['from']}/{pattern} matches no file")
-                for source in found:
+                for source in _found(path, root, f"{entry['from']}/{pattern}"):
                     target = Path(entry["to"]) / source.relative_to(root / entry["from"])
                     sources[target.as_posix()] = source
     except FileNotFoundError:
@@ -63,6 +70,13 @@ def read_sources(path: Path, root: Path) -> tuple[dict[str, Path], dict[str, Any
     return sources, data
 
 
+def _found(path: Path, root: Path, pattern: str) -> list[Path]:
+    found = sorted(root.glob(pattern))
+    if not found:
+        raise UserError(f"{path}: {pattern} matches no file")
+    return found
+
+
 def build(plan: Plan) -> dict[str, bytes]:
     """Every file of the student tree, by name, in order."""
     tree: dict[str, bytes] = {}
@@ -72,7 +86,47 @@ def build(plan: Plan) -> dict[str, bytes]:
             text = content.decode("utf-8")
             content = regions.stubbed(text, str(source)).encode() if regions.regions(text, str(source)) else content
         tree[target] = content
-    return tree
+    for target, made in assigned(plan).items():
+        tree[target] = made.notebook
+        tree |= {f"{Path(target).parent.as_posix()}/tests/{name}": test for name, test in made.tests.items()}
+    return dict(sorted(tree.items()))
+
+
+def assigned(plan: Plan, support: Callable[[list[Cell]], Mapping[str, bytes]] | None = None) -> dict[str, Assigned]:
+    """Every notebook with its checks; with `support`, also what Otter grades it by."""
+
+    def run(target: str) -> Assigned:
+        cells = masters.cells(_expanded(plan, target), str(plan.masters[target]))
+        return assign(Path(target).stem, cells, support(cells) if support else None)
+
+    with ThreadPoolExecutor() as pool:  # Otter takes seconds for each
+        return dict(zip(plan.masters, pool.map(run, plan.masters), strict=True))
+
+
+def _expanded(plan: Plan, target: str) -> str:
+    modules = {name: path.read_text(encoding="utf-8") for name, path in plan.modules.items()}
+    master = plan.masters[target]
+    return masters.expanded(master.read_text(encoding="utf-8"), str(master), modules)
+
+
+def otter_zips(plan: Plan, tree: Mapping[str, bytes], hidden: Path) -> dict[str, bytes]:
+    """Otter's own autograder of each notebook, by file name. It holds hidden checks: it is for staff."""
+
+    def support(cells: list[Cell]) -> dict[str, bytes]:
+        """The student's grader and checks, and the hidden checks, of the exercises of these cells."""
+        wanted = {region.name for cell in cells for region in cell.regions}
+        files = {name: content for name, content in tree.items() if name.startswith("autograder/")}
+        for slug in wanted:
+            for name in (f"test_{slug}.py", f"references/{slug}.safetensors"):
+                if f"tests/public/{name}" in tree:
+                    files[f"tests/public/{name}"] = tree[f"tests/public/{name}"]
+                if (hidden / name).is_file():
+                    files[f"tests/hidden/{name}"] = (hidden / name).read_bytes()
+        below = {f"student/{name}": content for name, content in files.items()}
+        return below | {"requirements.txt": tree["requirements.txt"]}
+
+    made = assigned(plan, support)
+    return {f"otter-{Path(target).stem}.zip": zipped(one.zip) for target, one in made.items()}
 
 
 def prove(plan: Plan, tree: Mapping[str, bytes]) -> list[str]:
@@ -81,6 +135,11 @@ def prove(plan: Plan, tree: Mapping[str, bytes]) -> list[str]:
     for target, source in plan.sources.items():
         if target.endswith(".py"):
             wrong += parallels(target, source.read_text(encoding="utf-8"), tree[target].decode())
+    for target in plan.masters:
+        solution, stub = _expanded(plan, target), notebook_code(tree[target]).replace(FIRST, "", 1)
+        wrong += parallels(target, solution, stub)
+        expected = [cell.stub for cell in masters.cells(solution, target) if cell.kind == "code"]
+        wrong += [f"{target}: a cell is missing or changed: {cell[:60]!r}" for cell in expected if cell not in stub]
     wrong += leaks(tree, plan.secrets)
     return wrong or imports(tree)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -78,6 +79,11 @@ def test_malformed_marker_is_one_line_and_leaves_the_tree_alone(repository, caps
         ("solutions/handout/2-attention.md", "\nHint: `return torch.softmax(A, dim=-1)`\n", "copy of the solution at"),
         ("solutions/handout/2-attention.md", "\n    return A/math.sqrt( n_embd/n_heads )\n", "copy of the solution at"),
         ("solutions/src/attention.py", "\n# return y.transpose(1, 2).flatten(-2)\n", "copy of the solution at"),
+        (
+            "solutions/notebooks/A2S2.py",
+            "\n# %% [markdown]\n# Hint: `return torch.softmax( A, dim = -1 )`\n",
+            "notebooks/A2S2.ipynb: cell ",
+        ),
         ("solutions/src/attention.py", "\n# END OF SOLUTION\n", None),
         ("solutions/README.md", "\n5AtOb?lWy3 d(nG)k1 JxQ8 fMvH6zcTp/RsE:iB uDq\n", "holds text of tests/hidden"),
     ],
@@ -117,6 +123,47 @@ def test_held_out_answers_stop_the_release(repository, capsys):
 def test_marker_in_the_tree_is_a_leak():
     found = leaks({"a.md": b"text\n# BEGIN SOLUTION x\n"}, Secrets({}, {}, {}))
     assert found == ["a.md:2 holds a marker"]
+
+
+def planted(**cell):
+    cells = [{"cell_type": "code", "source": ["x = 1\n"], "metadata": {}, "outputs": []}]
+    return json.dumps({"cells": [*cells, {**cells[0], **cell}], "metadata": cell.get("notebook", {})}).encode()
+
+
+@pytest.mark.parametrize(
+    ("notebook", "place"),
+    [
+        (planted(source=["y = 2\n", 'print("α")\n', "    return  math.sqrt(A) / B  # why\n"]), "a.ipynb: cell 2"),
+        (planted(source="    return math.sqrt(A) / B"), "a.ipynb: cell 2"),
+        (
+            planted(outputs=[{"data": {"text/plain": ["def f():\n", "    return math.sqrt(A)/B"]}}]),
+            "a.ipynb: cell 2's outputs",
+        ),
+        (planted(metadata={"otter": {"tests": {"q1": "\n\nreturn math.sqrt(A) / B\n"}}}), "a.ipynb: cell 2"),
+        (planted(notebook={"note": "return math.sqrt(A) / B"}), "a.ipynb: metadata"),
+    ],
+)
+def test_solution_line_in_a_notebook_is_a_leak_wherever_it_is(notebook, place):
+    secrets = Secrets({normalised("return math.sqrt(A) / B"): "s.py:2"}, {}, {})
+    found = leaks({"a.ipynb": notebook}, secrets)
+    assert any(line.startswith(place) and "copy of the solution at s.py:2" in line for line in found)
+    assert leaks({"a.ipynb": notebook}, Secrets({}, {}, {})) == []
+
+
+def test_hidden_text_and_markers_in_a_notebook_are_leaks():
+    notebook = planted(source=["# BEGIN SOLUTION x\n", "corpus = 'été \"quoted\" text'\n"])
+    found = leaks({"a.ipynb": notebook}, Secrets({}, {'été "quoted" text': "tests/hidden/test_x.py:3"}, {}))
+    assert found == ["a.ipynb: cell 2 holds text of tests/hidden/test_x.py:3", "a.ipynb: cell 2:1 holds a marker"]
+
+
+def test_a_notebook_that_lost_a_cell_is_not_fit_to_go_out(root):
+    plan = release.read_plan(root / "solutions/release.toml", root)
+    tree = release.build(plan)
+    notebook = json.loads(tree["notebooks/A2S1.ipynb"])
+    notebook["cells"] = [cell for cell in notebook["cells"] if "def error(" not in "".join(cell["source"])]
+    wrong = release.prove(plan, tree | {"notebooks/A2S1.ipynb": json.dumps(notebook).encode()})
+    assert any("'error' has another signature" in line for line in wrong)
+    assert any(line.startswith("notebooks/A2S1.ipynb: a cell is missing or changed: 'def attention") for line in wrong)
 
 
 def test_pattern_that_matches_nothing_is_an_error(repository, capsys):

@@ -1,0 +1,13 @@
+from otter.test_files import test_case
+
+OK_FORMAT = False
+
+name = "q1_4_2"
+points = None
+
+@test_case(points=3, hidden=False)
+def test_key142_public(env):
+    import sys
+    sys.path.append('student')
+    from autograder.kernel import passes
+    passes('key142', 'public', env)

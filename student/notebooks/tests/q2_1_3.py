@@ -1,0 +1,13 @@
+from otter.test_files import test_case
+
+OK_FORMAT = False
+
+name = "q2_1_3"
+points = None
+
+@test_case(points=1, hidden=False)
+def test_attn_softmax_public(env):
+    import sys
+    sys.path.append('student')
+    from autograder.kernel import passes
+    passes('attn_softmax', 'public', env)

@@ -1,0 +1,13 @@
+from otter.test_files import test_case
+
+OK_FORMAT = False
+
+name = "q2_2_2"
+points = None
+
+@test_case(points=1, hidden=False)
+def test_apply_causal_mask_public(env):
+    import sys
+    sys.path.append('student')
+    from autograder.kernel import passes
+    passes('apply_causal_mask', 'public', env)

@@ -1,0 +1,13 @@
+from otter.test_files import test_case
+
+OK_FORMAT = False
+
+name = "q2_3_1"
+points = None
+
+@test_case(points=1, hidden=False)
+def test_split_heads_public(env):
+    import sys
+    sys.path.append('student')
+    from autograder.kernel import passes
+    passes('split_heads', 'public', env)
