@@ -17,7 +17,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -92,7 +92,7 @@ Serving = Callable[[Task, int], Sitting]  # called in a child, with a number tha
 
 def examine_in_workers(
     examiner: Examiner, serving: Serving, tasks: Iterable[Task], jobs: int
-) -> Iterator[tuple[int, list[Outcome], float]]:
+) -> Generator[tuple[int, list[Outcome], float], None, None]:
     """Like `examine_all`, for submissions that are served by workers: no student code runs in our children."""
     waiting = enumerate(tasks)
     free = [_Standing(slot) for slot in range(jobs)]

@@ -216,8 +216,10 @@ def here(setting: Setting) -> Examination:
                     yield Task(str(tree.intake.root), tree.intake.files)
 
             serving = _serving(zygote, setting, first_user)
-            for number, outcomes, seconds in examine_in_workers(examiner, serving, tasks(), setting.jobs):
-                done(trees.pop(number), Examined(outcomes, seconds, setting.layers, versions()))
+            # Closed also if `done` fails or is interrupted: our children hold the zygote's line, and it waits for them.
+            with contextlib.closing(examine_in_workers(examiner, serving, tasks(), setting.jobs)) as examined:
+                for number, outcomes, seconds in examined:
+                    done(trees.pop(number), Examined(outcomes, seconds, setting.layers, versions()))
 
         try:
             collect(setting.folders, job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,11 +13,14 @@ import torch
 
 from autograder import wire
 from autograder.batch import Task, examine_in_workers
+from autograder.course import PARTS
 from autograder.engine import Outcome, Sitting
 from autograder.exercises import EXERCISES
 from autograder.findings import CheckFailed
-from autograder.grade import _den, _free_users
+from autograder.grade import Setting, Tree, _den, _free_users, here
+from autograder.intake import Intake
 from autograder.isolation import probe
+from autograder.people import Student
 from autograder.perform import Reply, Request, Trouble
 from autograder.references import Case
 from autograder.remote import Limits, RemoteChannel, _that_fit
@@ -160,3 +164,29 @@ def test_where_memory_runs_out_the_kernel_ends_a_worker_first(channel, zygote):
     channel.perform_all([softmax(2)])
     assert Path(f"/proc/{channel.worker.pid}/oom_score_adj").read_text() == "1000\n"
     assert int(Path(f"/proc/{zygote.pid}/oom_score_adj").read_text()) < 1000
+
+
+def test_interrupted_while_a_result_is_written_everything_ends(course, root):
+    """Our children hold the zygote's line: if they were left alone, it would wait for them for ever, and we for it."""
+    folders = tuple(root / "tests" / part for part in PARTS)
+    setting = Setting(course, probe(), Limits(), folders, jobs=1)
+    before = _children()
+    with _den() as den:
+        (den / "submission" / "src").mkdir(parents=True)
+        tree = Tree(0, Student("one"), Intake(den / "submission", (), (), (), ""))
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(60)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                here(setting)(iter([tree]), interrupted)
+        finally:
+            signal.alarm(0)
+    assert _children() == before
+
+
+def _children() -> set[str]:
+    return set(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split())
