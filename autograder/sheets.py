@@ -133,11 +133,11 @@ class Sheet:
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     self._import(node, one.place)
                 else:
-                    self._execute(node, one.place)
+                    self._execute(node if node is one.node else ast.fix_missing_locations(node), one.place)
             except BaseException as error:  # SystemExit, too: in a notebook, exit() ends no grading
                 self._lose(one.sets, error)
             else:
-                for name in names_set(node):
+                for name in one.sets if node is one.node else names_set(node):
                     self.lost.pop(name, None)
 
     def _lose(self, lost: Iterable[str], error: BaseException) -> None:
@@ -157,8 +157,7 @@ class Sheet:
                 self.module.__dict__[bound] = Missing(error.name or module, error)
 
     def _execute(self, node: ast.stmt, place: str) -> None:
-        tree = ast.fix_missing_locations(ast.Module([node], []))
-        code = compile(tree, f"{self.folder}/{place}", "exec", self._flags, dont_inherit=True)
+        code = compile(ast.Module([node], []), f"{self.folder}/{place}", "exec", self._flags, dont_inherit=True)
         for feature in _FEATURES:  # `from __future__ import annotations` holds for all later cells
             self._flags |= code.co_flags & feature.compiler_flag
         exec(code, self.module.__dict__)

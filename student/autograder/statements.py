@@ -60,13 +60,8 @@ def _looks_set(text: str) -> frozenset[str]:
 
 
 def _parsed(cell: Cell, path: str) -> ast.Module:
-    try:
-        tree = ast.parse(cell.text, path)
-    except SyntaxError:  # again, for an error that names the right line
-        tree = ast.parse("\n" * (cell.first - 1) + cell.text, path)
-    else:
-        ast.increment_lineno(tree, cell.first - 1)
-    return without_exported(tree)
+    tree = ast.parse("\n" * (cell.first - 1) + cell.text, path)  # empty lines in front, so that all places are right
+    return without_exported(tree) if "get_ipython" in cell.text else tree
 
 
 # Scripts
@@ -166,9 +161,12 @@ def started(nodes: Sequence[ast.stmt]) -> dict[str, int]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found[node.name] = node
     stubs = {name for name, node in found.items() if _is_stub(node)}
-    uses = {name: {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} for name, node in found.items()}
-    leaning = [name for name in found if stubs & uses[name]]
+    leaning = [name for name, node in found.items() if stubs and stubs & _names_in(node)]
     return dict.fromkeys(found, WRITTEN) | dict.fromkeys(leaning, 1) | dict.fromkeys(stubs, 0)
+
+
+def _names_in(node: ast.stmt) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _is_stub(node: ast.stmt) -> bool:

@@ -18,17 +18,17 @@ def test_span_corruption_form(submission):
 
 def test_span_corruption_keeps_every_length(submission):
     """every kept length from 4 to 7/8 of the block size is possible"""
-    spans.every_length_is_possible(spans.sample(submission, SENTENCES, 1), SENTENCES, 160, 600)
+    spans.every_length_is_possible(spans.sample(submission, SENTENCES, 1), SENTENCES, 190, 600)
 
 
 def test_span_corruption_takes_a_quarter(submission):
     """the span takes a quarter of the kept text on average"""
-    spans.span_is_a_quarter(spans.sample(submission, SENTENCES, 1), 160, 2500)
+    spans.span_is_a_quarter(spans.sample(submission, SENTENCES, 1), 190, 2500)
 
 
 def test_span_corruption_varies(submission):
     """length and place of the span are random, with text on both sides"""
-    spans.span_varies(spans.sample(submission, SENTENCES, 1), 160, 600)
+    spans.span_varies(spans.sample(submission, SENTENCES, 1), 190, 600)
 
 
 def test_span_corruption_is_fresh(submission):
