@@ -212,7 +212,7 @@ def _like(value: Plain, expected: Tensor) -> TypeGuard[Tensor]:
 def answer(submission: Submission, exercise: Exercise, case: Case) -> Reply:
     """What a submission makes of a case, without gradients. Asked once: several checks look at the same answer."""
     ask_ahead(submission, exercise, [case])
-    found = _ANSWERS[submission][id(case)]
+    _, found = _ANSWERS[submission][id(case)]
     if isinstance(found, CheckFailed):
         raise found
     return found
@@ -224,11 +224,12 @@ def ask_ahead(submission: Submission, exercise: Exercise, cases: Sequence[Case])
     unknown = [case for case in cases if id(case) not in known]
     asked = [replace(case.forward_only(), give_back=_is_small(case)) for case in unknown]
     if asked:
-        known |= zip(map(id, unknown), exercise.ask(submission, asked), strict=True)
+        for case, reply in zip(unknown, exercise.ask(submission, asked), strict=True):
+            known[id(case)] = case, reply
 
 
-# By the case's identity: it is part of a reference, which lives as long as its checks do.
-_ANSWERS: WeakKeyDictionary[Submission, dict[int, Reply | CheckFailed]] = WeakKeyDictionary()
+# By the case's identity; the case is kept with its answer, so that no other can have the same.
+_ANSWERS: WeakKeyDictionary[Submission, dict[int, tuple[Case, Reply | CheckFailed]]] = WeakKeyDictionary()
 
 
 def _is_small(case: Case) -> bool:

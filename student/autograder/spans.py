@@ -64,7 +64,7 @@ class Corpus:
         return int(self.block_size * 7 / 8)
 
     def dataset(self, submission: Submission) -> Instance:
-        known_as = f"CharCorruptionDataset of {self.block_size} {id(self)}"  # a test file's, and so always there
+        known_as = f"CharCorruptionDataset {self.block_size} {self.text}"
         return submission.create("CharCorruptionDataset", self.text, self.block_size, known_as=known_as)
 
 

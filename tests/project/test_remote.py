@@ -13,6 +13,7 @@ import torch
 
 from autograder import wire
 from autograder.batch import Task, examine_in_workers
+from autograder.checks import answer
 from autograder.course import PARTS
 from autograder.engine import Outcome, Sitting
 from autograder.exercises import EXERCISES
@@ -190,3 +191,11 @@ def test_interrupted_while_a_result_is_written_everything_ends(course, root):
 
 def _children() -> set[str]:
     return set(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split())
+
+
+def test_answers_are_those_of_their_own_case_though_cases_come_and_go(channel):
+    """A case that is gone must not lend its number, and its answer, to another."""
+    submission = Submission(channel)
+    for size in range(2, 12):
+        case = Case("short-lived", {"A": torch.zeros(2, size)}, torch.empty(0))
+        assert answer(submission, EXERCISES["attn_softmax"], case).value.shape[-1] == size
