@@ -122,10 +122,10 @@ def leaves_inputs_unchanged(submission: Submission, reference: Reference) -> Non
                 )
 
 
-def gradients_flow(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
-    """Gradients reach every input (and every weight) and are the reference's."""
+def gradients_flow(submission: Submission, reference: Reference, tolerance: Tolerance, count: int = 4) -> None:
+    """Gradients reach every input (and every weight) and are the reference's, in so many cases."""
     exercise = EXERCISES[reference.exercise]
-    cases = few(reference)
+    cases = few(reference, count)
     for case, reply in zip(cases, exercise.ask(submission, cases), strict=True):
         if isinstance(reply, CheckFailed):
             raise reply
@@ -159,12 +159,16 @@ def future_changes_nothing(submission: Submission, reference: Reference, inputs:
     """Changing the last token of the inputs leaves all earlier outputs as they were."""
     exercise = EXERCISES[reference.exercise]
     cases = [case for case in few(reference) if case.arguments.get("causal", True) and case.expected.shape[1] > 1]
-    changed = [_with(case, {name: _other_end(case.tensor(name)) for name in inputs}) for case in cases]
+    changed = [case.kept("changed", lambda case=case: _changed(case, inputs)) for case in cases]  # type: ignore[misc]
     for case, later in zip(cases, exercise.ask(submission, changed), strict=True):
         first = answer(submission, exercise, case).value
         if isinstance(later, CheckFailed):
             raise later
         _earlier_tokens_stay(exercise, case, inputs, first, later.value)
+
+
+def _changed(case: Case, inputs: tuple[str, ...]) -> Case:
+    return _with(case, {name: _other_end(case.tensor(name)) for name in inputs})
 
 
 def _other_end(value: Tensor) -> Tensor:
@@ -222,10 +226,15 @@ def ask_ahead(submission: Submission, exercise: Exercise, cases: Sequence[Case])
     """Have the answers to several cases at hand."""
     known = _ANSWERS.setdefault(submission, {})
     unknown = [case for case in cases if id(case) not in known]
-    asked = [replace(case.forward_only(), give_back=_is_small(case)) for case in unknown]
+    asked = [case.kept("alone", lambda case=case: _alone(case)) for case in unknown]  # type: ignore[misc]
     if asked:
         for case, reply in zip(unknown, exercise.ask(submission, asked), strict=True):
             known[id(case)] = case, reply
+
+
+def _alone(case: Case) -> Case:
+    """Without gradients; small inputs come back, to see whether they were written to."""
+    return replace(case.forward_only(), give_back=_is_small(case), made={})
 
 
 # By the case's identity; the case is kept with its answer, so that no other can have the same.
@@ -338,7 +347,9 @@ def evaluation_is_deterministic(submission: Submission, reference: Reference) ->
     """In evaluation mode, the same input gives the same output."""
     exercise = EXERCISES[reference.exercise]
     cases = few(reference, 2)
-    for case, again in zip(cases, exercise.ask(submission, [case.forward_only() for case in cases]), strict=True):
+    for case, again in zip(
+        cases, exercise.ask(submission, [case.kept("forward", case.forward_only) for case in cases]), strict=True
+    ):
         if isinstance(again, CheckFailed):
             raise again
         one, two = answer(submission, exercise, case).value, again.value

@@ -24,8 +24,10 @@ from autograder.plain import Config, Handle, Other, Plain
 
 PREFIX = struct.Struct("<II")
 MAX_HEADER = 1 << 20
+ROOM = 100  # of it, for a number
 MAX_BODY = 64 << 20
 MAX_DEPTH = 16
+SIMPLE, OPENED = 8192, 128  # characters and brackets of a header that is read the quick way
 MAX_NODES = 200_000
 MAX_RANK = 12
 MAX_TEXT = 100_000
@@ -54,14 +56,30 @@ class TooLarge(Exception):
 
 def encode(value: Plain) -> bytes:
     """One frame."""
+    header, body = _parts(value)
+    return PREFIX.pack(len(header), len(body)) + header + body
+
+
+def described(fields: dict[str | int, Plain]) -> tuple[bytes, bytes]:
+    """Header and body of some fields, for `frame`."""
+    return _parts(fields)
+
+
+def frame(header: bytes, body: bytes, number: int) -> bytes:
+    """A frame of fields that were described before, with a number in front of them."""
+    assert header.startswith(_PAIRS) and len(header) > len(_PAIRS) + 2
+    numbered = b'%b["number",%d],%b' % (_PAIRS, number, header[len(_PAIRS) :])
+    return PREFIX.pack(len(numbered), len(body)) + numbered + body
+
+
+def _parts(value: Plain) -> tuple[bytes, bytes]:
     words: list[str] = []
     chunks: list[bytes] = []
     _describe(value, words, chunks)
-    header = "".join(words).encode()
-    size = sum(map(len, chunks))
-    if len(header) > MAX_HEADER or size > MAX_BODY:
-        raise TooLarge(f"a value of {size:,} bytes is too large to be returned")
-    return b"".join([PREFIX.pack(len(header), size), header, *chunks])
+    header, body = "".join(words).encode(), b"".join(chunks)
+    if len(header) > MAX_HEADER - ROOM or len(body) > MAX_BODY:
+        raise TooLarge(f"a value of {len(body):,} bytes is too large to be returned")
+    return header, body
 
 
 def _describe(value: Plain, words: list[str], chunks: list[bytes]) -> None:
@@ -100,6 +118,7 @@ def _describe(value: Plain, words: list[str], chunks: list[bytes]) -> None:
         raise TypeError(f"{kind.__name__} is not plain")
 
 
+_PAIRS = b'{"d":['
 _WORDS = {None: "null", False: "false", True: "true"}
 
 
@@ -141,17 +160,7 @@ def sizes(prefix: bytes | bytearray) -> tuple[int, int]:
 
 def decode(header: bytes | bytearray, body: bytes | bytearray) -> Plain:
     """The value in a frame, or Malformed."""
-    try:
-        tree = _JSON.decode(header.decode())
-        reader = _Reader(body)
-        value = reader.value(tree, 0)
-    except Malformed:
-        raise
-    except (ValueError, RecursionError, OverflowError, TypeError, MemoryError) as error:
-        raise Malformed(type(error).__name__) from None
-    if reader.position != len(body):
-        raise Malformed("bytes are left over")
-    return value
+    return Decoder().decode(header, body)
 
 
 def _no_constant(name: str) -> Any:
@@ -161,13 +170,59 @@ def _no_constant(name: str) -> Any:
 _JSON = json.JSONDecoder(parse_constant=_no_constant)
 
 
-class _Reader:
-    """Walks the header; takes tensors off the body."""
+class Decoder:
+    """Reads frames, one after the other: walks the header, and takes tensors off the body."""
 
-    def __init__(self, body: bytes | bytearray) -> None:
-        self.body = memoryview(body)
+    def __init__(self) -> None:
+        self.body = memoryview(b"")
         self.position = 0
         self.nodes = 0
+        self._json = json.JSONDecoder(object_hook=self._hooked, parse_constant=_no_constant, parse_float=_no_constant)
+
+    def decode(self, header: bytes | bytearray, body: bytes | bytearray) -> Plain:
+        """The value in a frame, or Malformed."""
+        self.body, self.position, self.nodes = memoryview(body), 0, 0
+        try:
+            text = header.decode()
+            value: Plain = self._json.decode(text) if _is_simple(header) else self.value(_JSON.decode(text), 0)
+        except Malformed:
+            raise
+        except (ValueError, RecursionError, OverflowError, TypeError, MemoryError) as error:
+            raise Malformed(type(error).__name__) from None
+        if self.position != len(body):
+            raise Malformed("bytes are left over")
+        return value
+
+    def _hooked(self, tree: dict[str, Any]) -> Plain:
+        """The same as `value` for an object whose inner values are read already: the JSON reader calls this for each.
+
+        Nobody counts depth and values, so that the header must be simple.
+        """
+        if len(tree) != 1:
+            raise Malformed("a value of unknown form")
+        (tag, content), *_ = tree.items()
+        kind = type(content)
+        if kind is list:
+            if tag == "t" and len(content) == 3:
+                return self._tensor(*content)
+            if tag == "p":
+                return tuple(content)
+            if tag == "d":
+                return {self._key(pair): pair[1] for pair in content}
+        return self._leaf(tag, content, content)
+
+    def _leaf(self, tag: str, content: Any, settings: Any) -> Plain:
+        """A tagged value that holds no others, or, of a Config, its `settings`."""
+        kind = type(content)
+        if kind is str and tag == "f":
+            return float.fromhex(content)
+        if kind is str and tag == "o":
+            return Other(_text(content, 200))
+        if kind is int and tag == "h" and content >= 0:
+            return Handle(content)
+        if tag == "c" and _are_settings(settings):
+            return Config(settings)
+        raise Malformed("a value of unknown form")
 
     def value(self, tree: Any, depth: int) -> Plain:
         self.nodes += 1
@@ -186,29 +241,14 @@ class _Reader:
         raise Malformed("a value of unknown form")
 
     def _tagged(self, tag: str, content: Any, depth: int) -> Plain:
-        kind = type(content)
-        if kind is list:
+        if type(content) is list:
             if tag == "t" and len(content) == 3:
                 return self._tensor(*content)
             if tag == "p":
                 return tuple([self.value(item, depth + 1) for item in content])
             if tag == "d":
                 return {self._key(pair): self.value(pair[1], depth + 1) for pair in content}
-        elif kind is str:
-            if tag == "f":
-                return float.fromhex(content)
-            if tag == "o":
-                return Other(_text(content, 200))
-        elif kind is int:
-            if tag == "h" and content >= 0:
-                return Handle(content)
-        elif kind is dict and tag == "c":
-            settings = self.value(content, depth + 1)
-            if isinstance(settings, dict) and all(
-                isinstance(k, str) and isinstance(v, (bool, int, float)) for k, v in settings.items()
-            ):
-                return Config(settings)  # type: ignore[arg-type]
-        raise Malformed("a value of unknown form")
+        return self._leaf(tag, content, self.value(content, depth + 1) if tag == "c" else None)
 
     def _key(self, pair: Any) -> str | int:
         # Larger numbers can be chosen to have all the same hash, and a dict of such keys takes for ever.
@@ -247,6 +287,17 @@ class _Reader:
 
 
 _IN_ORDER = [list(range(rank)) for rank in range(MAX_RANK + 1)]
+
+
+def _is_simple(header: bytes | bytearray) -> bool:
+    """Is it too short to be deep, or to hold much, and are its texts plain? Nearly all headers are."""
+    return len(header) <= SIMPLE and header.count(b"[") + header.count(b"{") <= OPENED and b"\\" not in header
+
+
+def _are_settings(value: object) -> bool:
+    if type(value) is not dict:
+        return False
+    return all(isinstance(name, str) and isinstance(one, (bool, int, float)) for name, one in value.items())
 
 
 def _is_small(key: object) -> bool:

@@ -7,9 +7,10 @@ one JSON text in its metadata: a single key, because several would be written in
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -21,6 +22,7 @@ from autograder.layout import laid_out, memory_order
 
 FORMAT = 2
 Argument = Tensor | int | float | bool
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,18 @@ class Case:
     cotangent: Tensor | None = None
     gradients: dict[str, Tensor] = field(default_factory=dict)  # argument -> expected gradient
     give_back: bool = False  # ask for the arguments as they are after the call
+    made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of this case, see `kept`
+
+    def kept(self, name: str, make: Callable[[], Made]) -> Made:
+        """Something made of this case, once: the same cases go to every submission of a class."""
+        if name not in self.made:
+            self.made[name] = make()
+        found: Made = self.made[name]
+        return found
 
     def forward_only(self) -> Case:
         """The same case without a request for gradients: inputs are then no leaves of autograd."""
-        return replace(self, cotangent=None)
+        return replace(self, cotangent=None, made={})
 
     def tensor(self, name: str) -> Tensor:
         value = self.arguments[name]

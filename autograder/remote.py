@@ -56,6 +56,7 @@ class Worker:
         self.order, self.limits = order, limits
         self.number = 0  # of the last request that was answered
         self.received = bytearray()
+        self.decoder = protocol.Decoder()
         self.looked = 0.0
         self.inherited = _own_memory(zygote.pid)
         self.pid, self.channel, self.line = zygote.spawn(order)
@@ -76,7 +77,7 @@ class Worker:
             self.number += 1
             try:
                 header, body = protocol.sizes(self._receive(protocol.PREFIX.size, deadline))
-                tree = protocol.decode(self._receive(header, deadline), self._receive(body, deadline))
+                tree = self.decoder.decode(self._receive(header, deadline), self._receive(body, deadline))
                 reply = wire.unpack_reply(tree, self.number)
             except Dead:
                 raise
@@ -151,7 +152,8 @@ class Worker:
         self.channel.close()
         # An honest worker ends by itself when nobody listens any more, which is quicker than killing it.
         ended = bool(select.select([self.line], [], [], FAREWELL)[0])
-        kill_tree(self.pid, self.order.confinement.user, ended=ended)
+        if not (ended and "pid" in self.order.confinement.layers.namespaces):  # there, the kernel has ended all of it
+            kill_tree(self.pid, self.order.confinement.user, ended=ended)
         self.line.close()
 
 

@@ -21,23 +21,28 @@ def _mapping(values: Mapping[str, Plain]) -> dict[str | int, Plain]:
 
 
 def pack_request(request: Request, number: int) -> bytes:
-    """What is asked for, and of the rest only what is not as usual."""
-    fields: dict[str | int, Plain] = {"number": number, "do": request.do, "target": request.target}
-    if request.method:
-        fields["method"] = request.method
-    if request.arguments:
-        fields["arguments"] = request.arguments
-    if request.options:
-        fields["options"] = _mapping(request.options)
-    if request.state is not None:
-        fields["state"] = _mapping(request.state)
-    if request.cotangent is not None:
-        fields["cotangent"] = request.cotangent
-    if request.members:
-        fields["members"] = request.members
-    if request.give_back:
-        fields["give_back"] = True
-    return protocol.encode(fields)
+    """What is asked for, and of the rest only what is not as usual.
+
+    A request may be one that goes to every submission of a class; then all but its number is packed once.
+    """
+    if not request.packed:
+        fields: dict[str | int, Plain] = {"do": request.do, "target": request.target}
+        if request.method:
+            fields["method"] = request.method
+        if request.arguments:
+            fields["arguments"] = request.arguments
+        if request.options:
+            fields["options"] = _mapping(request.options)
+        if request.state is not None:
+            fields["state"] = _mapping(request.state)
+        if request.cotangent is not None:
+            fields["cotangent"] = request.cotangent
+        if request.members:
+            fields["members"] = request.members
+        if request.give_back:
+            fields["give_back"] = True
+        request.packed["header"], request.packed["body"] = protocol.described(fields)
+    return protocol.frame(request.packed["header"], request.packed["body"], number)
 
 
 def unpack_request(value: Plain) -> tuple[Request, int]:
@@ -50,22 +55,19 @@ def unpack_request(value: Plain) -> tuple[Request, int]:
 def pack_reply(reply: Reply | Trouble, number: int) -> bytes:
     if isinstance(reply, Trouble):
         told: dict[str | int, Plain] = {
-            "number": number,
             "trouble": reply.kind,
             "type": reply.type_name,
             "text": reply.text,
             "frames": [tuple(frame) for frame in reply.frames[-20:]],
             "column": reply.column,
         }
-        return protocol.encode(told)
-    return protocol.encode(
-        {
-            "number": number,
-            "value": reply.value,
-            "arguments": reply.arguments,
-            "gradients": _mapping(reply.gradients),
-        }
-    )
+    else:
+        told = {"value": reply.value}
+        if reply.arguments:
+            told["arguments"] = reply.arguments
+        if reply.gradients:
+            told["gradients"] = _mapping(reply.gradients)
+    return protocol.frame(*protocol.described(told), number)
 
 
 # What a worker may say went wrong; the grader finds the rest out by itself.
@@ -76,8 +78,8 @@ def unpack_reply(value: Plain, number: int) -> Reply | Trouble:
     """A reply from a worker, believed in nothing: form, number and types are checked."""
     if not isinstance(value, dict) or type(value.get("number")) is not int or value["number"] != number:
         raise Malformed("not a reply to this request")
-    if value.keys() == {"number", "value", "arguments", "gradients"}:
-        arguments, gradients = value["arguments"], value["gradients"]
+    if "value" in value and value.keys() <= {"number", "value", "arguments", "gradients"}:
+        arguments, gradients = value.get("arguments", ()), value.get("gradients", {})
         if not isinstance(arguments, tuple) or not isinstance(gradients, dict):
             raise Malformed("not a reply")
         found: dict[str, Tensor | None] = {}
@@ -107,11 +109,12 @@ class Incoming:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self.received = bytearray()
+        self.decoder = protocol.Decoder()
 
     def frame(self) -> Plain:
         """One whole frame. EOFError if the other side is gone."""
         header, body = protocol.sizes(self._exactly(protocol.PREFIX.size))
-        return protocol.decode(self._exactly(header), self._exactly(body))
+        return self.decoder.decode(self._exactly(header), self._exactly(body))
 
     def _exactly(self, count: int) -> bytearray:
         while len(self.received) < count:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from autograder.perform import Reply, Request
 from autograder.pictures import maps
 from autograder.plain import Config, Plain
 from autograder.references import Case
-from autograder.submission import Submission
+from autograder.submission import Instance, Submission
 
 # All cases at once, because that is quicker; gradients come back if a case has a cotangent.
 Ask = Callable[[Submission, Sequence[Case]], list[Reply | CheckFailed]]
@@ -49,7 +50,7 @@ class Exercise:
 
 def _function(slug: str) -> Ask:
     def ask(submission: Submission, cases: Sequence[Case]) -> list[Reply | CheckFailed]:
-        requests = [_request(slug, case) for case in cases]
+        requests = [case.kept("request", partial(_request, slug, case)) for case in cases]
         replies: list[Reply | CheckFailed] = []
         while len(replies) < len(requests):
             replies += submission.ask_all(requests[len(replies) :], slug)
@@ -171,15 +172,14 @@ def _causal_self_attention(submission: Submission, cases: Sequence[Case]) -> lis
     replies: list[Reply | CheckFailed] = []
     while len(replies) < len(cases):  # more than once only if a process dies, and its modules with it
         rest = cases[len(replies) :]
-        modules = submission.create_all("CausalSelfAttention", {_known_as(case): _module(case) for case in rest})
+        wanted = {_known_as(case): case.kept("module", partial(_module, case)) for case in rest}
+        modules = submission.create_all("CausalSelfAttention", wanted)
         requests = []
         for case in rest:
             module = modules[_known_as(case)]
             if isinstance(module, CheckFailed):
                 break
-            requests.append(
-                module.request("forward", case.tensor("x"), cotangent=case.cotangent, give_back=case.give_back)
-            )
+            requests.append(case.kept(f"forward {module.handle.number}", partial(_forward, module, case)))
         answered = submission.ask_all(requests, "CausalSelfAttention.forward") if requests else []
         replies += answered
         if len(answered) == len(requests) < len(rest):
@@ -194,11 +194,16 @@ def _known_as(case: Case) -> str:
     return f"CausalSelfAttention for {case.name} {id(case.arguments['key.weight'])}"
 
 
-def _module(case: Case) -> tuple[tuple[Plain, ...], dict[str, Tensor]]:
+def _forward(module: Instance, case: Case) -> Request:
+    return module.request("forward", case.tensor("x"), cotangent=case.cotangent, give_back=case.give_back)
+
+
+def _module(case: Case) -> Request:
     settings: dict[str, int | float | bool] = {"attn_pdrop": 0.1, "resid_pdrop": 0.1}
     settings |= {name: case.number(name) for name in ("n_embd", "n_head", "block_size")}
     settings["rope"] = bool(case.number("rope"))
-    return (Config(settings),), {name: case.tensor(name) for name in WEIGHTS}
+    state = {name: case.tensor(name) for name in WEIGHTS}
+    return Request("create", "CausalSelfAttention", arguments=(Config(settings),), state=state)
 
 
 TOKENS = ("batch", "token", "feature")

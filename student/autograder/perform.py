@@ -41,6 +41,7 @@ class Request:
     cotangent: Tensor | None = None  # ask for gradients of (result * cotangent).sum()
     members: tuple[str, ...] = ()  # of the object, whose gradients are asked for as well
     give_back: bool = False  # the arguments, as they are after the call
+    packed: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # see `wire.pack_request`
 
 
 @dataclass(frozen=True)

@@ -70,21 +70,19 @@ class Submission:
 
         One that is `known_as` something is made once and used again, as long as its process lives.
         """
-        made = self.create_all(name, {known_as: (arguments, state)})[known_as]
+        made = self.create_all(name, {known_as: Request("create", name, arguments=arguments, state=state)})[known_as]
         if isinstance(made, CheckFailed):
             raise made
         return made
 
-    def create_all(
-        self, name: str, wanted: Mapping[str, tuple[tuple[Plain, ...], dict[str, Tensor] | None]]
-    ) -> dict[str, Instance | CheckFailed]:
-        """Several objects of a class, by what they are known as: arguments and state of each."""
+    def create_all(self, name: str, wanted: Mapping[str, Request]) -> dict[str, Instance | CheckFailed]:
+        """Several objects of a class, by what they are known as."""
         made: dict[str, Instance | CheckFailed] = {known: self._kept[known] for known in wanted if known in self._kept}
         while missing := [known for known in wanted if not self._lives(made.get(known))]:
-            requests = [Request("create", name, arguments=wanted[one][0], state=wanted[one][1]) for one in missing]
             epoch = self._channel.epoch
-            for known, reply in zip(missing, self._channel.perform_all(requests), strict=False):
-                made[known] = self._instance(name, reply, wanted[known][1], epoch)
+            replies = self._channel.perform_all([wanted[known] for known in missing])
+            for known, reply in zip(missing, replies, strict=False):
+                made[known] = self._instance(name, reply, wanted[known].state, epoch)
         self._kept |= {known: one for known, one in made.items() if known and isinstance(one, Instance)}
         return made
 
