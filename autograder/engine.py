@@ -84,13 +84,17 @@ class Examiner:
                 if (slug, part) in self._checks and not over:
                     sitting.submission._begin(slug, part)
                 for check in self._checks.get((slug, part), ()):
-                    outcome = check.left_out() if over else check.outcome(sitting)
-                    note, file = sitting.submission._noted(), sitting.submission._file_of(DEFINES.get(slug, slug))
-                    outcome = replace(outcome, file=file, note=note if part == "public" else "")
+                    outcome = check.left_out() if over else _placed(check.outcome(sitting), sitting.submission)
                     outcomes.append(_just(outcome, check.reference, outcomes))
                     if told is not None:
                         told(outcomes[-1])
         return outcomes
+
+
+def _placed(outcome: Outcome, submission: Submission) -> Outcome:
+    """With the file that the answer came from, and what a public check noted: it may hold what student code says."""
+    note, file = submission._noted(), submission._file_of(DEFINES.get(outcome.exercise, outcome.exercise))
+    return replace(outcome, file=file, note=note if outcome.part == "public" else "")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -119,3 +120,11 @@ def examine(tmp_path: Path, course: Course, sources: Sources, warm: Callable[...
         return outcomes
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def path_as_it_was():
+    """Submissions and notebooks that run in our own process may add to the path; later tests must not find that."""
+    before = list(sys.path)
+    yield
+    sys.path[:] = before

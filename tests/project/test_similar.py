@@ -21,7 +21,8 @@ LONG = ("self_attention", "precompute_rotary_emb", "apply_rotary_emb", "causal_s
 
 @pytest.fixture(scope="module")
 def given(root, sources):
-    return [(root / "student" / name).read_text(encoding="utf-8") for name in sources.texts]
+    stubs = [*root.glob("student/src/*.py"), *root.glob("student/notebooks/*.ipynb")]
+    return [path.read_text(encoding="utf-8") for path in sorted(stubs)]
 
 
 @pytest.fixture(scope="module")
