@@ -21,8 +21,7 @@ LONG = ("self_attention", "precompute_rotary_emb", "apply_rotary_emb", "causal_s
 
 @pytest.fixture(scope="module")
 def given(root, sources):
-    stubs = [*root.glob("student/src/*.py"), *root.glob("student/notebooks/*.ipynb")]
-    return [path.read_text(encoding="utf-8") for path in sorted(stubs)]
+    return [regions.stubbed(text, name) for name, text in sources.texts.items()]
 
 
 @pytest.fixture(scope="module")
