@@ -95,7 +95,7 @@ def examine_in_workers(
 ) -> Generator[tuple[int, list[Outcome], float], None, None]:
     """Like `examine_all`, for submissions that are served by workers: no student code runs in our children."""
     waiting = enumerate(tasks)
-    free = [_Standing(slot, _home(slot, jobs)) for slot in range(jobs)]
+    free = [_Standing(slot) for slot in range(jobs)]
     busy: dict[int, _Standing] = {}  # by descriptor
     gc.freeze()
     try:
@@ -117,22 +117,11 @@ def examine_in_workers(
             child.end()
 
 
-def _home(slot: int, jobs: int) -> set[int]:
-    """The processors of a child, and of the workers that it talks to: they take turns, and share what is in a cache.
-
-    One of its own if there is one for each; else it is wherever there is room.
-    """
-    if sys.platform != "linux":
-        return set()
-    there = sorted(os.sched_getaffinity(0))
-    return {there[slot]} if jobs == len(there) else set(there)
-
-
 class _Standing:
     """A child that examines one submission after the other: a line of JSON in, a line of JSON out."""
 
-    def __init__(self, slot: int, home: set[int]) -> None:
-        self.slot, self.home = slot, home
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
         self.pid = 0  # none yet, or it has died
         self.position = 0
         self.started = 0.0
@@ -173,7 +162,6 @@ class _Standing:
             self.channel.close()
             if sys.platform == "linux":
                 die_with_parent()
-                os.sched_setaffinity(0, self.home)
             for line in theirs.makefile():
                 sitting = serving(Task(**json.loads(line)), self.slot)
                 try:

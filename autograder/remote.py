@@ -8,7 +8,6 @@ import json
 import os
 import select
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -403,9 +402,7 @@ class RemoteChannel:
             keep=(),
         )
         course = self.course
-        # Where the grader is, which waits while the worker works, and the other way round.
-        here = tuple(os.sched_getaffinity(0)) if sys.platform == "linux" else ()
-        order = Order(confinement, str(self.root), course.files, course.by_cells, tuple(self.left_out), here)
+        order = Order(confinement, str(self.root), course.files, course.by_cells, tuple(self.left_out))
         return Worker(self.zygote, order, self.limits)
 
     def close(self) -> None:

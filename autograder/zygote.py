@@ -44,7 +44,6 @@ class Order:
     files: dict[str, tuple[str, ...]]
     by_cells: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    processors: tuple[int, ...] = ()  # that it may use, if not all
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -60,8 +59,7 @@ class Order:
         confinement = Confinement(layers=layers, readable=readable, keep=(channel,), **spec)
         files = {name: tuple(files) for name, files in fields["files"].items()}
         left_out = tuple(LeftOut(**one) for one in fields["left_out"])
-        by_cells, processors = tuple(fields["by_cells"]), tuple(fields["processors"])
-        return Order(confinement, fields["root"], files, by_cells, left_out, processors)
+        return Order(confinement, fields["root"], files, tuple(fields["by_cells"]), left_out)
 
 
 class Zygote:
@@ -128,7 +126,6 @@ def _warm_up() -> None:
     y = torch.softmax(layer(x) @ x.transpose(-2, -1), dim=-1).masked_fill(torch.ones(3, 3).tril() == 0, 0.5)
     torch.autograd.grad(y, [x, layer.weight], torch.ones_like(y))
     gc.collect()
-    gc.set_threshold(50_000, 20, 100)  # nothing lives long enough in a worker for the usual care to pay
     gc.freeze()  # a collection in a worker would touch, and so copy, every inherited page
 
 
@@ -220,8 +217,6 @@ def _bury(workers: dict[socket.socket, int], selector: selectors.BaseSelector) -
 
 def _work(order: Order, channel: int, lifeline: int) -> NoReturn:
     """A worker's whole life: confine itself, then carry out requests until the grader hangs up."""
-    if order.processors:
-        os.sched_setaffinity(0, order.processors)
     with contextlib.suppress(OSError):  # where memory runs out, the kernel is to end this process and not the grader
         Path("/proc/self/oom_score_adj").write_text("1000")
     confine(order.confinement, lifeline)

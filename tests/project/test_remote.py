@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -13,7 +12,7 @@ import pytest
 import torch
 
 from autograder import wire
-from autograder.batch import Task, _home, examine_in_workers
+from autograder.batch import Task, examine_in_workers
 from autograder.checks import answer
 from autograder.course import PARTS
 from autograder.engine import Outcome, Sitting
@@ -67,24 +66,18 @@ def zygote():
     started.close()
 
 
-@contextlib.contextmanager
-def serving(zygote, course, code):
+@pytest.fixture
+def channel(zygote, course):
     with _den() as den:
         source = den / "submission" / "src" / "attention.py"
         source.parent.mkdir(parents=True)
-        source.write_text(code)
+        source.write_text(CODE)
         layers = probe()
         user = _free_users(1) if layers.own_user else None
         made = RemoteChannel(zygote, den / "submission", ["src/attention.py"], course, layers, Limits(), user)
         made.begin("attn_softmax", "public")
         yield made
         made.close()
-
-
-@pytest.fixture
-def channel(zygote, course):
-    with serving(zygote, course, CODE) as made:
-        yield made
 
 
 def softmax(size: int) -> Request:
@@ -206,25 +199,3 @@ def test_answers_are_those_of_their_own_case_though_cases_come_and_go(channel):
     for size in range(2, 12):
         case = Case("short-lived", {"A": torch.zeros(2, size)}, torch.empty(0))
         assert answer(submission, EXERCISES["attn_softmax"], case).value.shape[-1] == size
-
-
-def test_a_child_keeps_to_one_processor_only_if_there_is_one_for_each():
-    there = os.sched_getaffinity(0)
-    assert _home(0, len(there)) == {min(there)}
-    assert _home(0, len(there) + 1) == there
-    try:
-        os.sched_setaffinity(0, {max(there)})
-        assert _home(0, 1) == {max(there)}
-    finally:
-        os.sched_setaffinity(0, there)
-
-
-def test_a_worker_is_where_its_grader_is(zygote, course):
-    there = os.sched_getaffinity(0)
-    code = "import os\ndef attn_softmax(A): return A + len(os.sched_getaffinity(0))\n"
-    try:
-        os.sched_setaffinity(0, {max(there)})
-        with serving(zygote, course, code) as channel:
-            assert float(channel.perform_all([softmax(2)])[0].value.max()) == 1.0
-    finally:
-        os.sched_setaffinity(0, there)
