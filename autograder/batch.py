@@ -154,11 +154,16 @@ class _Standing:
         sys.stdout.flush()
         sys.stderr.flush()
         self.channel, theirs = socket.socketpair()
+        # Ctrl-C between the fork and the next step would leave a child that nobody knows, and it is not the child's.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self.pid = os.fork()
         if self.pid:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             theirs.close()
             return
         try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             self.channel.close()
             if sys.platform == "linux":
                 die_with_parent()

@@ -12,7 +12,6 @@ import itertools
 import os
 import re
 import secrets
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -231,7 +230,6 @@ def here(setting: Setting) -> Examination:
 
 def _serving(zygote: Zygote, setting: Setting, first_user: int) -> Serving:
     def serve(task: Task, slot: int) -> Sitting:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
         root, user = Path(task.root), None
         if setting.layers.own_user:
             user = first_user + slot

@@ -33,6 +33,7 @@ from autograder.sheets import LeftOut
 from autograder.threads import ONE_EACH
 
 MESSAGE = 1 << 16
+PATIENCE = 10  # seconds for an end in good order
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,11 @@ class Zygote:
     def close(self) -> None:
         """End it, and with it every worker."""
         self._control.close()
-        self._process.wait()
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:  # somebody else holds the other end still; workers die with their parent
+            self._process.kill()
+            self._process.wait()
 
 
 def main(control: int) -> NoReturn:

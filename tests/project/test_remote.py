@@ -199,3 +199,12 @@ def test_answers_are_those_of_their_own_case_though_cases_come_and_go(channel):
     for size in range(2, 12):
         case = Case("short-lived", {"A": torch.zeros(2, size)}, torch.empty(0))
         assert answer(submission, EXERCISES["attn_softmax"], case).value.shape[-1] == size
+
+
+def test_a_zygote_whose_line_somebody_else_holds_is_ended_all_the_same(monkeypatch):
+    monkeypatch.setattr("autograder.zygote.PATIENCE", 0.2)
+    started = Zygote()
+    holder = os.dup(started._control.fileno())
+    started.close()
+    os.close(holder)
+    assert started._process.returncode == -signal.SIGKILL
