@@ -23,7 +23,7 @@ from typing import Any
 
 from autograder import pictures
 from autograder.engine import Examiner, Outcome, Sitting
-from autograder.findings import Finding
+from autograder.findings import Finding, Measure
 from autograder.isolation.privileges import die_with_parent
 
 Seating = Callable[[int], Sitting]  # called in the child, with a number that no other child has meanwhile
@@ -225,9 +225,9 @@ def _outcomes(received: bytearray) -> list[Outcome]:
 
 def revived(row: dict[str, Any]) -> Outcome:
     """An outcome that has been JSON."""
-    finding = row.pop("finding")
+    finding, measure = row.pop("finding"), row.pop("measure")
     if finding is not None:
         told: dict[str, Any] = {name: tuple(finding[name]) for name in ("evidence", "also")}
         told["picture"] = pictures.revived(finding["picture"])
         finding = Finding(**(finding | told))
-    return Outcome(**row, finding=finding)
+    return Outcome(**row, finding=finding, measure=Measure(**measure) if measure else None)

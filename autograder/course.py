@@ -51,6 +51,7 @@ class Platform:
 
     minutes: int = 10  # after which a run is ended with nothing; the same must be chosen in the assignment's settings
     daily_limit: int | None = None  # submissions that are graded within 24 hours
+    leaderboard: tuple[str, ...] = ()  # exercises whose measure all students see
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class _Reader:
     """Reads one file; every complaint names the file, the line and the key."""
 
     KEYS = ("title", "output", "totals", "tolerance", "threshold", "gradescope", "section")
-    PLATFORM_KEYS = ("minutes", "daily_limit", "visibility")
+    PLATFORM_KEYS = ("minutes", "daily_limit", "visibility", "leaderboard")
     SECTION_KEYS = ("title", "files", "run", "deadline", "visibility", "exercises")
     ITEM_KEYS = (
         *("slug", "handout", "by", "public", "hidden", "points", "given", "extra_credit"),
@@ -142,6 +143,9 @@ class _Reader:
             output=self._choice(self.data, "output", get_args(Output), "md", ""),
             gradescope=platform,
         )
+        for slug in platform.leaderboard:
+            if slug not in items:
+                raise self._wrong("leaderboard", f"names '{slug}', which is no exercise of this course")
         for item in course.graded:
             if item.run == "definitions" and (both := set(course.by_cells) & set(item.files)):
                 what = f"is 'cells' for {min(both)} elsewhere, and 'definitions' here; it must be the same"
@@ -212,7 +216,7 @@ class _Reader:
         daily_limit = self._get(given, "daily_limit", int, "", None)
         if daily_limit is not None and daily_limit < 1:
             raise self._wrong("daily_limit", "must be at least 1; without a limit, leave it out")
-        return Platform(minutes, daily_limit)
+        return Platform(minutes, daily_limit, tuple(self._get(given, "leaderboard", list, "", [])))
 
     def _tolerances(self) -> dict[str, Tolerance]:
         numbers = self._numbers("tolerance", {"values": 1e-5, "rope": 1e-4})

@@ -71,3 +71,11 @@ class CheckFailed(Exception):
 
     def __str__(self) -> str:
         return self.finding.headline
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that a check has found out, right or wrong: an error, an accuracy."""
+
+    value: float
+    smaller_is_better: bool = False

@@ -42,7 +42,8 @@ def results(
     summary = _summary(shown, intake, trouble)
     if len(shown) < len(rows) and not trouble:
         summary.insert(1, "There are other checks, whose results are not shown now.")
-    return {
+    leaders = [leader for slug in course.gradescope.leaderboard for leader in _leaders(slug, rows)]
+    return ({"leaderboard": leaders} if leaders else {}) | {
         "score": sum(test["score"] for test in tests),
         "output": RENDER[course.output].summary(summary, [one.text() for one in advice(shown)]),
         "output_format": course.output,
@@ -63,6 +64,15 @@ def results(
             "could_not_grade": inert(trouble),
         },
     }
+
+
+def _leaders(slug: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """What an exercise's checks have measured, as Gradescope's leaderboard takes it."""
+    measures = [outcome.measure for row in rows if row.item.slug == slug for outcome in row.outcomes if outcome.measure]
+    return [
+        {"name": slug, "value": round(one.value, 4), "order": "asc" if one.smaller_is_better else "desc"}
+        for one in measures[-1:]
+    ]
 
 
 def fallback(course: Course, why: str = UNFINISHED) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from autograder.course import PARTS, Course
 from autograder.diagnose import TOGETHER, sentence
 from autograder.errors import UserError
 from autograder.exercises import DEFINES
-from autograder.findings import CheckFailed, Finding
+from autograder.findings import CheckFailed, Finding, Measure
 from autograder.loading import forget
 from autograder.references import Reference
 from autograder.submission import Submission
@@ -45,6 +45,7 @@ class Outcome:
     trouble: str = ""  # why we could not check
     file: str = ""  # of the submission, from which the answer was taken
     note: str = ""  # what a public check tells even if it passes
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,9 @@ class Examiner:
 
 def _placed(outcome: Outcome, submission: Submission) -> Outcome:
     """With the file that the answer came from, and what a public check noted: it may hold what student code says."""
-    note, file = submission._noted(), submission._file_of(DEFINES.get(outcome.exercise, outcome.exercise))
-    return replace(outcome, file=file, note=note if outcome.part == "public" else "")
+    note, measure = submission._noted()
+    file = submission._file_of(DEFINES.get(outcome.exercise, outcome.exercise))
+    return replace(outcome, file=file, note=note if outcome.part == "public" else "", measure=measure)
 
 
 @dataclass(frozen=True)

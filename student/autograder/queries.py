@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.checks import fail
 from autograder.compare import numbers, type_name
+from autograder.findings import Measure
 from autograder.plain import Other, Plain
 from autograder.references import Reference
 from autograder.submission import Submission
@@ -62,6 +63,7 @@ def close_enough(submission: Submission, reference: Reference, threshold: float)
         if goal.unit_length:
             _unit_length(slug, answer[2])
     error = error_of(query, key, goal.target)
+    submission.measured(Measure(error, smaller_is_better=True))
     if error <= threshold:
         submission.note(f"error {error:.4f} ≤ {threshold:g}")
         return

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeGuard
 from torch import Tensor
 
 from autograder.cells import said_place
-from autograder.findings import CheckFailed, Finding
+from autograder.findings import CheckFailed, Finding, Measure
 from autograder.perform import Reply, Request, Trouble
 from autograder.plain import Handle, Plain
 
@@ -38,6 +38,7 @@ class Submission:
         self._channel = channel
         self._kept: dict[str, Instance] = {}
         self._notes: list[str] = []
+        self._measure: Measure | None = None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
@@ -54,10 +55,15 @@ class Submission:
         """Something to tell of the running check, also if it passes."""
         self._notes.append(text)
 
-    def _noted(self) -> str:
-        """What was noted since this was asked last."""
+    def measured(self, measure: Measure) -> None:
+        """A number that the running check found, for a leaderboard."""
+        self._measure = measure
+
+    def _noted(self) -> tuple[str, Measure | None]:
+        """What was noted and measured since this was asked last."""
         told, self._notes = "; ".join(self._notes), []
-        return told
+        measure, self._measure = self._measure, None
+        return told, measure
 
     def call(self, name: str, *arguments: Plain, **options: Plain) -> Reply:
         """Call a function."""

@@ -87,6 +87,11 @@ def test_unknown_course_lists_the_known():
             '[gradescope]\nvisibility = "no"\n[tolerance]',
             r"'visibility' .*is 'no', must be one of visible",
         ),
+        (
+            "[tolerance]",
+            '[gradescope]\nleaderboard = ["speed"]\n[tolerance]',
+            r"c\.toml:8: 'leaderboard' names 'speed', which is no exercise",
+        ),
         ("[totals]", "gradescope = 3\n[totals]", r"c\.toml:3: 'gradescope' must be a dict, is 3"),
         ("hidden = 2 }", 'hidden = 2, visibility = "no" }', r"c\.toml:14: 'visibility' of 'f' is 'no', must be one"),
         (

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import asdict, replace
 
 import pytest
 
-from autograder.course import read_course
-from autograder.gradescope import fallback
+from autograder.course import Platform, read_course
+from autograder.gradescope import fallback, results
+from autograder.isolation.layers import WEAK
+from autograder.people import Student
+from autograder.results import rows
 from autograder.schema import SCHEMA, complaints
 
 GONE = object()
@@ -83,3 +87,18 @@ def test_schema_is_itself_a_schema():
     import jsonschema
 
     jsonschema.Draft202012Validator.check_schema(json.loads(SCHEMA.read_text()))
+
+
+def test_leaderboard_holds_what_was_measured_if_the_course_asks_for_it(examine, sources, course):
+    texts = sources.solved()
+    texts["notebooks/A2S1.py"] = texts["notebooks/A2S1.py"].replace("query132 = 40 *", "query132 = 10 *")
+    found = rows(course, examine(texts, ["query132", "key142", "split_heads"]))
+    assert "leaderboard" not in results(course, found, WEAK, None, "", {})
+    platform = Platform(leaderboard=("key142", "split_heads", "query132"))
+    content = results(replace(course, gradescope=platform), found, WEAK, None, "", {})
+    assert content["leaderboard"] == [
+        {"name": "key142", "value": 0.1184, "order": "asc"},  # told though it fails
+        {"name": "query132", "value": 0.0029, "order": "asc"},
+    ]
+    content["execution_time"], content["extra_data"]["student"] = 1.0, asdict(Student("s1"))
+    assert complaints(json.dumps(content).encode()) == []
