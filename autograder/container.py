@@ -119,8 +119,7 @@ def check_folders(source: Path) -> tuple[Path, ...]:
 
 def time_for_checks(course: Course) -> int:
     """Seconds after which no other exercise begins, so that the last one still ends in time."""
-    longest = max((item.deadline for item in course.graded), default=0)
-    return max(0, course.gradescope.minutes * 60 - END - longest)
+    return max(0, course.gradescope.minutes * 60 - END - course.longest - course.retries)
 
 
 def end_in_time(course: Course) -> None:

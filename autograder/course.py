@@ -84,6 +84,16 @@ class Course:
         """The notebooks that are run whole, cell by cell."""
         return tuple(dict.fromkeys(file for item in self.graded if item.run == "cells" for file in item.files))
 
+    @property
+    def longest(self) -> int:
+        """The longest deadline, in seconds."""
+        return max((item.deadline for item in self.graded), default=0)
+
+    @property
+    def retries(self) -> int:
+        """Seconds that a submission has beyond its deadlines, to load a notebook again without what ended a worker."""
+        return 2 * self.longest
+
     def tolerance(self, slug: str) -> Tolerance:
         return self.tolerances[EXERCISES[slug].tolerance] if slug in EXERCISES else Tolerance()
 

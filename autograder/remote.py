@@ -238,7 +238,7 @@ class RemoteChannel:
         self.found: dict[str, str] = {}  # names, and the files that they were taken from
         self.left_out: list[LeftOut] = []  # what ended a worker when it was loaded
         self.reached: tuple[str, int] | None = None  # what the last worker loaded when it ended
-        self.extra = 2.0 * max((item.deadline for item in course.graded), default=0)  # seconds, for all retries
+        self.extra = float(course.retries)
         self.user = user
         self.worker: Worker | None = None
         self.epoch = 0  # how many workers have ended
