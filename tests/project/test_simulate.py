@@ -197,7 +197,7 @@ def test_time_for_checks_leaves_room_for_the_last_exercise():
 
 def test_grader_that_hangs_dies_before_the_platform_ends_the_run():
     container.end_in_time(read_course("uw447"))
-    assert 600 - container.LAST_RESORT - 1 <= signal.alarm(0) <= 600 - container.LAST_RESORT
+    assert 900 - container.LAST_RESORT - 1 <= signal.alarm(0) <= 900 - container.LAST_RESORT
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
@@ -218,7 +218,7 @@ def test_memory_of_the_container_is_the_least_that_is_said(tmp_path, monkeypatch
 def test_summary_tells_nothing_of_what_is_shown_later(root, tmp_path):
     path = tmp_path / "later.toml"
     text = (root / "autograder/courses/uw447.toml").read_text()
-    path.write_text(text.replace("[[section]]", '[gradescope]\nvisibility = "after_due_date"\n\n[[section]]', 1))
+    path.write_text(text.replace("[gradescope]", '[gradescope]\nvisibility = "after_due_date"', 1))
     course = read_course(str(path))
     content = results(course, rows(course, []), WEAK, None, "", {})
     assert {(test["tags"][0], test["visibility"]) for test in content["tests"]} == {
