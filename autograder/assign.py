@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.course import Course, Item, read_course
+from autograder.course import PARTS, Course, Item, read_course
 from autograder.errors import UserError
 from autograder.files import write_files
 from autograder.kernel import questions
@@ -168,7 +168,7 @@ def _tests(item: Item) -> list[str]:
     """One test for the public checks, one for the hidden ones: each is worth all of its part, or nothing."""
     return [
         TEST.format(slug=item.slug, part=part, points=item.points_of(part), hidden=str(part == "hidden").lower())
-        for part in ("public", "hidden")
+        for part in PARTS
         if item.points_of(part)
     ]
 

@@ -128,15 +128,23 @@ class _Standing:
 
     def take_up(self, examiner: Examiner, serving: Serving, position: int, task: Task) -> None:
         self.position, self.started = position, time.monotonic()
-        if not self.pid:
-            self._fork(examiner, serving)
         self.received = bytearray()
-        with contextlib.suppress(BrokenPipeError):  # it has died; reading will tell
-            self.channel.sendall(json.dumps(asdict(task)).encode() + b"\n")
+        line = json.dumps(asdict(task)).encode() + b"\n"
+        if self.pid:
+            try:
+                self.channel.sendall(line)
+                return
+            except ConnectionError:  # it has died while it had nothing to do, which is not this submission's fault
+                self.end()
+        self._fork(examiner, serving)
+        with contextlib.suppress(ConnectionError):  # reading will tell
+            self.channel.sendall(line)
 
     def read(self) -> list[Outcome] | None:
         """The outcomes, if all of them have come; none at all if the child died of its task."""
-        chunk = self.channel.recv(1 << 20)
+        chunk = b""
+        with contextlib.suppress(ConnectionError):  # it has died with its task unread
+            chunk = self.channel.recv(1 << 20)
         self.received += chunk
         if not chunk:
             self.end()

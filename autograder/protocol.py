@@ -56,13 +56,8 @@ class TooLarge(Exception):
 
 def encode(value: Plain) -> bytes:
     """One frame."""
-    header, body = _parts(value)
+    header, body = described(value)
     return PREFIX.pack(len(header), len(body)) + header + body
-
-
-def described(fields: dict[str | int, Plain]) -> tuple[bytes, bytes]:
-    """Header and body of some fields, for `frame`."""
-    return _parts(fields)
 
 
 def frame(header: bytes, body: bytes, number: int) -> bytes:
@@ -72,7 +67,8 @@ def frame(header: bytes, body: bytes, number: int) -> bytes:
     return PREFIX.pack(len(numbered), len(body)) + numbered + body
 
 
-def _parts(value: Plain) -> tuple[bytes, bytes]:
+def described(value: Plain) -> tuple[bytes, bytes]:
+    """Header and body."""
     words: list[str] = []
     chunks: list[bytes] = []
     _describe(value, words, chunks)

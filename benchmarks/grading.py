@@ -32,13 +32,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.course import Course, read_course  # noqa: E402 (the path comes first)
+from autograder.course import PARTS, Course, read_course  # noqa: E402 (the path comes first)
 from autograder.files import zipped  # noqa: E402
 from autograder.mistakes import read_table  # noqa: E402
 from autograder.mutants import Sources, lay_out  # noqa: E402
 from autograder.threads import ONE_EACH  # noqa: E402
 
-PARTS = ("public", "hidden")
 MISTAKES = ("make_causal_mask.no_diagonal", "span_corruption.right_anchored")  # of the submission that must fail
 FLAT = 1.2  # the dearest submission may cost this many times the cheapest
 PAUSE = 0.25  # seconds between two looks at the memory

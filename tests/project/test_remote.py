@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 from autograder import wire
-from autograder.batch import Task, examine_in_workers
+from autograder.batch import Task, _Standing, examine_in_workers
 from autograder.checks import answer
 from autograder.course import PARTS
 from autograder.engine import Outcome, Sitting
@@ -145,6 +146,33 @@ def test_a_child_of_ours_that_dies_loses_its_submission_only(capfd):
     found = examine_with(examine, [Task(str(number), ()) for number in range(8)])
     assert found == {number: [] if number in (3, 5) else [str(number)] for number in range(8)}
     assert "a fault of ours" in capfd.readouterr().err
+
+
+def test_a_child_that_died_between_two_submissions_loses_neither():
+    found = {}
+
+    def examine(sitting):
+        return [Outcome("split_heads", "public", str(os.getpid()), "", "passed")]
+
+    examiner, tasks = SimpleNamespace(examine=examine), [Task(str(number), ()) for number in range(3)]
+    for position, outcomes, _ in examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks, 1):  # type: ignore[arg-type]
+        found[position] = int(outcomes[0].name)
+        if position == 0:
+            os.kill(found[0], signal.SIGKILL)
+            while Path(f"/proc/{found[0]}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                pass
+    assert list(found) == [0, 1, 2] and found[0] != found[1] == found[2]
+
+
+def test_a_child_that_dies_with_its_task_unread_loses_only_that():
+    """The kernel then says "connection reset" instead of "closed"."""
+    ours, theirs = socket.socketpair()
+    child = _Standing(0)
+    child.channel, child.received = theirs, bytearray()
+    theirs.sendall(b"a task that nobody reads")
+    ours.close()
+    with theirs:
+        assert child.read() == []
 
 
 def test_tasks_are_asked_for_only_when_somebody_is_free():
