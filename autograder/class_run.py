@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import os
 import shutil
 import sys
@@ -23,6 +22,7 @@ from autograder.examples import write_examples
 from autograder.files import write_atomically
 from autograder.grade import Setting, grade, require_isolation
 from autograder.gradebook import gradebook, summary
+from autograder.gradescope import text_of
 from autograder.intake import Intake
 from autograder.isolation import probe
 from autograder.overview import overview
@@ -121,8 +121,7 @@ def _publish(out: Path, course: Course, records: Sequence[Record], alike: Sequen
     """The files about the whole class."""
     content = summary(course, records, alike)
     write_atomically(out / "gradebook.csv", gradebook(course, records))
-    text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
-    write_atomically(out / "summary.json", text.encode())
+    write_atomically(out / "summary.json", text_of(content))
     write_atomically(out / "index.html", overview(content).encode())
 
 
