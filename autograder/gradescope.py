@@ -42,7 +42,7 @@ def results(
     summary = _summary(shown, intake, trouble)
     if len(shown) < len(rows) and not trouble:
         summary.insert(1, "There are other checks, whose results are not shown now.")
-    leaders = [leader for slug in course.gradescope.leaderboard for leader in _leaders(slug, rows)]
+    leaders = [leader for slug in course.gradescope.leaderboard for leader in _leaders(slug, shown)]
     return ({"leaderboard": leaders} if leaders else {}) | {
         "score": sum(test["score"] for test in tests),
         "output": RENDER[course.output].summary(summary, [one.text() for one in advice(shown)]),
