@@ -1,4 +1,4 @@
-"""python -m autograder COMMAND: grade | release | references | verify | bundle | simulate."""
+"""python -m autograder COMMAND: grade | release | references | verify | bundle | simulate | data."""
 
 from __future__ import annotations
 
@@ -97,6 +97,12 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--python", metavar="PYTHON", help="for setup.sh (default: the one of this environment)")
     simulate.add_argument("--venv", type=Path, metavar="FOLDER", help="do without setup.sh, in this environment")
     simulate.set_defaults(run=_simulate)
+
+    data = commands.add_parser("data", help="make a term's corpus of people who never lived, and its answers")
+    which = data.add_mutually_exclusive_group(required=True)
+    which.add_argument("--term", metavar="NAME", help="such as fall-2026; a new name gives new people")
+    which.add_argument("--answers", type=Path, metavar="TSV", help="instead, keep the files that are in data/ now")
+    data.set_defaults(run=_data)
     return parser
 
 
@@ -131,6 +137,23 @@ def _release(options: argparse.Namespace) -> int:
         for name, content in release.otter_zips(plan, tree, options.root / "tests" / "hidden").items():
             write_atomically(options.root / "dist" / name, content)
             print(f"{options.root / 'dist' / name}: {len(content):,} bytes; holds hidden checks, for staff only")
+    return 0
+
+
+def _data(options: argparse.Namespace) -> int:
+    from autograder import terms
+
+    folder = options.root / "data"
+    if options.answers:
+        count = terms.use_own(folder, options.answers)
+        print(f"{folder}: {count} test answers taken; grade with them from now on")
+        return 0
+    made = terms.make_term(folder, options.term)
+    groups = {"train": made.train, "dev": made.dev, "test": made.test}
+    sizes = ", ".join(f"{len(people)} {group}" for group, people in groups.items())
+    print(f"{folder}: term {options.term}, {sizes} people, {len(made.documents):,} biographies")
+    print(f"{folder / terms.HELD_OUT}: answers and secret, for staff only; keep a copy of the secret")
+    print("Next: python -m autograder release, which takes the new files into student/")
     return 0
 
 

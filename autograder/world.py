@@ -1,6 +1,6 @@
 """A world of people who never lived, made from a term's secret.
 
-The same secret and the same lists give the same world to the byte; another secret gives other people with other answers.
+The same secret and the same lists give the same world to the byte; another secret gives other people and answers.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def make(secret: bytes, lists: Lists) -> World:
     people: dict[str, tuple[Person, ...]] = {}
     for group, count in groups.items():
         born = _birthplaces(_generator(secret, f"places of {group}"), lists.places, count)
-        people[group] = tuple(_person(facts, lists, names.pop(), place) for place in born)
+        people[group] = tuple(_person(facts, lists, *names.pop(), place) for place in born)
     documents = [line for group in people.values() for person in group for line in person.biographies]
     _generator(secret, "order").shuffle(documents)
     return World(people["train"], people["dev"], people["test"], tuple(documents))
@@ -91,17 +91,17 @@ def _generator(secret: bytes, purpose: str) -> random.Random:
     return random.Random(hmac.digest(secret, purpose.encode(), hashlib.sha256))
 
 
-def _names(generator: random.Random, lists: dict[str, Any], count: int) -> list[str]:
-    """Different names, no surname more often than need be."""
+def _names(generator: random.Random, lists: dict[str, Any], count: int) -> list[tuple[str, str]]:
+    """So many different names, each with its pronoun. No two people share a surname."""
     surnames = [beginning + ending for beginning in lists["beginnings"] for ending in lists["endings"]]
     if count > len(surnames):
         raise UserError(f"{count} people need as many surnames, and the lists give only {len(surnames)}")
-    chosen = generator.sample(surnames, count)
-    return [f"{_given(generator, lists['given'])} {surname}" for surname in chosen]
-
-
-def _given(generator: random.Random, given: Sequence[str]) -> str:
-    return " ".join(generator.sample(given, 2 if generator.random() < 0.1 else 1))
+    named = []
+    for surname in generator.sample(surnames, count):
+        pronoun, given = generator.choice([("she", lists["women"]), ("he", lists["men"])])
+        several = 2 if generator.random() < 0.1 else 1
+        named.append((" ".join([*generator.sample(given, several), surname]), pronoun))
+    return named
 
 
 def shares(places: dict[str, Any]) -> list[float]:
@@ -123,27 +123,22 @@ def _birthplaces(generator: random.Random, places: dict[str, Any], count: int) -
     return born
 
 
-def _person(generator: random.Random, lists: Lists, name: str, born: str) -> Person:
+def _person(generator: random.Random, lists: Lists, name: str, he: str, born: str) -> Person:
     """One life, told in several phrasings. Other places are drawn as birthplaces are, so that none stands out."""
     others: list[str] = []
-    while len(others) < 3:
+    while len(others) < 2:
         place = generator.choices(lists.places["names"], shares(lists.places))[0]
         if place not in (born, *others):
             others.append(place)
-    he = generator.choice(["he", "she"])
-    year = generator.randint(lists.facts["first_year"], lists.facts["last_year"])
+    job = generator.choice(lists.facts["jobs"])
     life = {
         "name": name,
         "surname": name.rsplit(" ", 1)[1],
         "born": born,
         "home": others[0],
         "work": others[1],
-        "school": others[2],
-        "job": generator.choice(lists.facts["jobs"]),
-        "subject": generator.choice(lists.facts["subjects"]),
-        "prize": generator.choice(lists.facts["prizes"]),
-        "year": str(year),
-        "year2": str(year + generator.randint(20, 40)),
+        "job": job,
+        "a_job": f"{'an' if job[0] in 'aeiou' else 'a'} {job}",
         "he": he,
         "He": he.capitalize(),
         "his": {"he": "his", "she": "her"}[he],

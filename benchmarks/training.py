@@ -1,0 +1,269 @@
+"""How long it takes to know birthplaces, and how the variants differ.
+
+python benchmarks/training.py                   the RoPE pipeline by its own commands, against the original recipe
+python benchmarks/training.py --separation 3    instead: no pretraining, vanilla and RoPE with so many seeds
+
+Works in a folder of its own, on the corpus in data/. Everything runs on this machine, one thing after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "solutions" / "src")]
+
+import torch  # noqa: E402
+from dataset import MASK_CHAR, CharCorruptionDataset, encode  # noqa: E402
+from decoding import LONGEST_ANSWER, answer  # noqa: E402
+from model import GPT, GPTConfig  # noqa: E402
+from recipes import RECIPES, Recipe  # noqa: E402
+from trainer import batches, optimizers  # noqa: E402
+
+from autograder.terms import answers_file  # noqa: E402
+
+TIMED_STEPS = 5
+BY_HAND = 20  # questions that the original loop answers; the rest is multiplied out
+
+
+class Place:
+    """A folder with src/ and data/, as students have it, in which their commands are run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(ROOT / "solutions" / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("held_out"))
+        self.answers = [place for _, place in json.loads(answers_file(ROOT / "data").read_text("utf-8"))["test"]]
+
+    def run(self, *arguments: str) -> tuple[float, str]:
+        """Seconds, and what was printed."""
+        began = time.monotonic()
+        command = [sys.executable, "src/run.py", *arguments]
+        done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, text=True, check=True)
+        return time.monotonic() - began, done.stdout
+
+    def train(self, variant: str, seed: int, pretrained: bool = True) -> tuple[float, float]:
+        """Seconds of pretraining and of finetuning."""
+        seeded = ["--seed", str(seed)]
+        pretraining = 0.0
+        reading: list[str] = []
+        if pretrained:
+            pretraining, _ = self.run(
+                "pretrain", variant, "data/wiki.txt", "--writing_params_path", f"{variant}.pretrain.params", *seeded
+            )
+            reading = ["--reading_params_path", f"{variant}.pretrain.params"]
+        finetuning, _ = self.run(
+            *("finetune", variant, "data/wiki.txt", "--finetune_corpus_path", "data/birth_places_train.tsv"),
+            *("--writing_params_path", f"{variant}.finetune.params", *reading, *seeded),
+        )
+        return pretraining, finetuning
+
+    def accuracy(self, variant: str) -> tuple[float, float, float]:
+        """Per cent right on dev and on test, and the seconds that the latter took."""
+        params = ("--reading_params_path", f"{variant}.finetune.params", "--outputs_path", "predictions")
+        _, said = self.run("evaluate", variant, "data/wiki.txt", *params, "--eval_corpus_path", "data/birth_dev.tsv")
+        dev = float(re.search(r": ([\d.]+)%", said)[1])  # type: ignore[index]
+        seconds, _ = self.run(
+            "evaluate", variant, "data/wiki.txt", *params, "--eval_corpus_path", "data/birth_test_inputs.tsv"
+        )
+        predictions = (self.folder / "predictions").read_text("utf-8").splitlines()
+        return dev, 100 * share(predictions, self.answers), seconds
+
+
+def share(predictions: Sequence[str], places: Sequence[str]) -> float:
+    return sum(mine == place for mine, place in zip(predictions, places, strict=True)) / len(places)
+
+
+def fresh(recipe: Recipe, corpus: CharCorruptionDataset) -> GPT:
+    drop = dict.fromkeys(("attn_pdrop", "resid_pdrop", "embd_pdrop"), recipe.dropout)
+    sizes = (corpus.vocab_size, recipe.block_size, recipe.n_layer, recipe.n_head, recipe.n_embd)
+    return GPT(GPTConfig(*sizes, **drop, rope=True))
+
+
+def step_seconds(recipe: Recipe, corpus: CharCorruptionDataset) -> float:
+    """The median time of one pretraining step."""
+    model = fresh(recipe, corpus)
+    optimizing = optimizers(model, recipe.pretrain)
+    times = []
+    for x, y in batches(corpus, recipe.pretrain.batch_size, recipe.pretrain.trimmed):
+        began = time.monotonic()
+        for optimizer in optimizing:
+            optimizer.zero_grad(set_to_none=True)
+        model.loss(x, y).backward()
+        for optimizer in optimizing:
+            optimizer.step()
+        times.append(time.monotonic() - began)
+        if len(times) > TIMED_STEPS:
+            break
+    return statistics.median(times[1:])
+
+
+def original_seconds(corpus: CharCorruptionDataset, pairs: int) -> tuple[float, int]:
+    """How long the original recipe would take here, and its pretraining steps."""
+    recipe = RECIPES["original"]
+    steps = recipe.pretrain.epochs * -(-len(corpus) // recipe.pretrain.batch_size)
+    finetuning = recipe.finetune.epochs * -(-pairs // recipe.finetune.batch_size)
+    seconds = step_seconds(recipe, corpus)
+    per_example = seconds / recipe.pretrain.batch_size
+    return seconds * steps + per_example * recipe.finetune.batch_size * finetuning, steps
+
+
+def multiply_limit(width: int) -> float:
+    """Floating point operations a second of a matrix product in the shape of the model's MLP."""
+    a, b = torch.randn(4096, width), torch.randn(width, 4 * width)
+    times = []
+    for _ in range(20):
+        began = time.monotonic()
+        a @ b
+        times.append(time.monotonic() - began)
+    return 2 * 4096 * width * 4 * width / statistics.median(times[5:])
+
+
+def training_speed(recipe: Recipe, corpus: CharCorruptionDataset) -> tuple[float, float]:
+    """Tokens a second, PADs included, and the floating point operations in matrix products that this means."""
+    model = fresh(recipe, corpus)
+    optimizing = optimizers(model, recipe.pretrain)
+    tokens, operations, began = 0, 0.0, 0.0
+    matrices = sum(p.numel() for n, p in model.named_parameters() if p.ndim == 2 and n != "tok_emb.weight")
+    for number, (x, y) in enumerate(batches(corpus, recipe.pretrain.batch_size, recipe.pretrain.trimmed)):
+        if number == 3:  # the first ones set up the machine
+            began, tokens, operations = time.monotonic(), 0, 0.0
+        model.loss(x, y).backward()
+        for optimizer in optimizing:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        tokens += x.numel()
+        # forward 2, backward 4; attention multiplies every pair of tokens twice
+        operations += 6 * matrices * x.numel() + 12 * recipe.n_layer * recipe.n_embd * x.size(1) * x.numel()
+        if number == 40:
+            break
+    seconds = time.monotonic() - began
+    return tokens / seconds, operations / seconds
+
+
+@torch.no_grad()
+def one_at_a_time(model: GPT, corpus: CharCorruptionDataset, question: str) -> str:
+    """The original's loop: the whole text again for every character, and always as many as an answer may have."""
+    x = encode(question + MASK_CHAR, corpus.stoi)[None]
+    start = x.size(1)
+    for _ in range(LONGEST_ANSWER):
+        x = torch.cat([x, model(x)[:, -1:].argmax(-1)], dim=1)
+    return "".join(corpus.itos[number] for number in x[0, start:].tolist()).split(MASK_CHAR)[0]
+
+
+def decoding(model: GPT, corpus: CharCorruptionDataset, questions: Sequence[str]) -> tuple[float, float]:
+    """Seconds for all questions: the original loop, and ours."""
+    model.eval()
+    began = time.monotonic()
+    by_hand = [one_at_a_time(model, corpus, question) for question in questions[:BY_HAND]]
+    slow = (time.monotonic() - began) * len(questions) / BY_HAND
+    answer(model, corpus, questions[:2])
+    began = time.monotonic()
+    ours = answer(model, corpus, questions)
+    quick = time.monotonic() - began
+    if ours[:BY_HAND] != by_hand:
+        print("note: rounding changed an answer between the two ways of decoding")
+    return slow, quick
+
+
+def pipeline(place: Place) -> None:
+    import checkpoints
+
+    began = time.monotonic()
+    pretraining, finetuning = place.train("rope", seed=224)
+    _, test, predicting = place.accuracy("rope")
+    total = pretraining + finetuning + predicting
+    corpus = CharCorruptionDataset((ROOT / "data" / "wiki.txt").read_text("utf-8"), RECIPES["fast"].block_size)
+    pairs = (ROOT / "data" / "birth_places_train.tsv").read_text("utf-8").count("\n")
+    print(f"RoPE pipeline: pretrain {pretraining:.0f} s, finetune {finetuning:.0f} s, predict {predicting:.0f} s")
+    print(f"  {total:.0f} s = {total / 60:.1f} minutes to {test:.1f}% on test ({torch.get_num_threads()} threads)")
+    for goal, seconds in time_to_accuracy(place, corpus, pretraining, (30, 40)).items():
+        print(f"  to {goal}%: {f'{seconds:.0f} s' if seconds else 'not reached'}")
+    original, steps = original_seconds(corpus, pairs)
+    print(f"original recipe: {steps:,} steps and finetuning would take {original / 3600:.1f} hours here")
+    print(f"  ratio {original / total:.0f} x")
+    tokens, operations = training_speed(RECIPES["fast"], corpus)
+    limit = multiply_limit(RECIPES["fast"].n_embd)
+    print(f"training: {tokens:,.0f} tokens/s, {operations / 1e9:.0f} GFLOP/s of {limit / 1e9:.0f} in bare products")
+    model = fresh(RECIPES["fast"], corpus)
+    checkpoints.load(model, place.folder / "rope.finetune.params", corpus)
+    questions = (ROOT / "data" / "birth_test_inputs.tsv").read_text("utf-8").splitlines()
+    slow, quick = decoding(model, corpus, questions)
+    print(f"decoding {len(questions)} questions: one at a time {slow:.1f} s, ours {quick:.2f} s, ratio {slow / quick:.0f} x")
+    print(f"(all of this took {(time.monotonic() - began) / 60:.0f} minutes)")
+
+
+def time_to_accuracy(
+    place: Place, corpus: CharCorruptionDataset, pretraining: float, goals: Sequence[int]
+) -> dict[int, float | None]:
+    """Pretraining, and as much finetuning as it takes until the test accuracy first reaches each goal."""
+    import checkpoints
+    from dataset import NameDataset
+    from trainer import Trainer
+
+    recipe = RECIPES["fast"]
+    model = fresh(recipe, corpus)
+    checkpoints.load(model, place.folder / "rope.pretrain.params", corpus)
+    pairs = NameDataset(corpus, (ROOT / "data" / "birth_places_train.tsv").read_text("utf-8"))
+    questions = (ROOT / "data" / "birth_test_inputs.tsv").read_text("utf-8").splitlines()
+    found: dict[int, float | None] = dict.fromkeys(goals)
+    judging, began = 0.0, time.monotonic()
+
+    def judge() -> float:
+        nonlocal judging
+        start = time.monotonic()
+        accuracy = share(answer(model, corpus, questions), place.answers)
+        judging += time.monotonic() - start
+        for goal in goals:
+            if found[goal] is None and 100 * accuracy >= goal:
+                found[goal] = pretraining + start - began - (judging - (time.monotonic() - start))
+        return accuracy
+
+    Trainer(model, pairs, recipe.finetune, 224, place.folder / "curve.resume", "", judge=judge).train()
+    return found
+
+
+def separation(place: Place, seeds: int) -> None:
+    kinds = {"no pretraining": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
+    rows: dict[str, list[tuple[float, float, float]]] = {kind: [] for kind in kinds}
+    for seed in range(1, seeds + 1):
+        for kind, (variant, pretrained) in kinds.items():
+            began = time.monotonic()
+            place.train(variant, seed, pretrained)
+            dev, test, _ = place.accuracy(variant)
+            rows[kind].append((dev, test, time.monotonic() - began))
+            print(f"seed {seed}, {kind}: dev {dev:.1f}%, test {test:.1f}% ({rows[kind][-1][2]:.0f} s)", flush=True)
+    print(f"\n{'':<16}{'dev, mean ± sd':>18}{'lowest':>9}{'test, mean ± sd':>18}{'lowest':>9}")
+    for kind, found in rows.items():
+        dev, test = [row[0] for row in found], [row[1] for row in found]
+        cells = [f"{statistics.mean(x):.1f} ± {statistics.stdev(x) if seeds > 1 else 0:.1f}" for x in (dev, test)]
+        print(f"{kind:<16}{cells[0]:>18}{min(dev):>9.1f}{cells[1]:>18}{min(test):>9.1f}")
+    print(f"always London, dev: {100 * london():.1f}%")
+
+
+def london() -> float:
+    lines = (ROOT / "data" / "birth_dev.tsv").read_text("utf-8").splitlines()
+    return sum(line.endswith("\tLondon") for line in lines) / len(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--separation", type=int, metavar="SEEDS", default=0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder) / "student")
+        separation(place, options.separation) if options.separation else pipeline(place)
+
+
+if __name__ == "__main__":
+    main()
