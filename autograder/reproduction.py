@@ -1,0 +1,144 @@
+"""Are predictions those of the submitted parameters? The student's own code makes a sample of them again.
+
+It runs where neither the corpus nor the predictions are, twice for each file: with the parameters, and with the same
+numbers in another order. With the first, what was handed in must come out; with the second, it must not: answers
+that do not depend on the parameters were not learnt.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.course import PARAMS, Course, Item
+from autograder.exercises import PREDICTIONS
+from autograder.findings import CheckFailed, Measure
+from autograder.held_out import SPLITS, HeldOut, Question, Split
+from autograder.perform import Reply, Script
+from autograder.predictions import DATA, ENDINGS, accuracy, files_of, is_right, lines_of, normalised, parameters_of, say
+from autograder.submission import Submission
+
+SCRIPT, CORPUS = "src/run.py", "wiki.txt"
+MAX_CODE = 1 << 20  # bytes of all modules in src/ together
+RUNS = 4  # two files, two kinds of parameters
+UNLIKE = 0.05  # of the sample may differ, for rounding; and one in any case
+LOST = 0.02  # of the sample may be right as handed in, and wrong when made again; and one in any case
+UNLEARNT = 0.25  # of the right answers may come out of scrambled parameters
+SHOWN = 40  # letters of a prediction
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """Some of the lines of one file, and what they answer."""
+
+    split: Split
+    questions: list[Question]
+    lines: list[str]
+
+    def text(self) -> str:
+        """As in the file that students have, but for the answers: code may treat a line with a tab otherwise."""
+        mark = "\t?" if self.split == "dev" else ""
+        return "".join(f"{question.text}{mark}\n" for question in self.questions)
+
+
+def are_reproduced(submission: Submission, slug: str, course: Course, answers: HeldOut) -> None:
+    """With the submitted parameters, the submitted code predicts again what was handed in."""
+    item = course.items[slug]
+    found = files_of(submission, item, answers)
+    parameters = parameters_of(item, found.params)
+    code = _code(submission, item)
+    sampled = {split: _sampled(split, found.lines[split], slug, course, answers) for split in SPLITS}
+    given = {
+        False: parameters.nudged(answers.seed(f"{slug} nudged")),
+        True: parameters.scrambled(answers.seed(f"{slug} scrambled")),
+    }
+    runs = [(split, scrambled) for split in SPLITS for scrambled in given]
+    secrets.SystemRandom().shuffle(runs)  # so that code cannot count which one it is in
+    replies = {
+        (split, scrambled): submission.run(
+            _script(item, code, given[scrambled], sampled[split], answers), max(1, item.deadline // RUNS)
+        )
+        for split, scrambled in runs
+    }
+    # Judged in one order, so that the same submission is told the same.
+    differing = sum(_differing(item, sampled[split], _lines(replies[split, False])) for split in SPLITS)
+    for split in SPLITS:
+        _refuse_unlearnt(item, sampled[split], replies[split, True])
+    total = sum(len(one.lines) for one in sampled.values())
+    submission.note(f"{total - differing} of {total} sampled predictions reproduced", always=True)
+    submission.measured(Measure(accuracy(found.lines["test"], answers.test)))  # now that it is known to be theirs
+
+
+def _code(submission: Submission, item: Item) -> dict[str, Path | bytes]:
+    """The modules that may be imported, under the names that they have in the submission; nothing else of it."""
+    script = submission.handed_in(SCRIPT)
+    if script is None:
+        say("missing", item, f"{SCRIPT} is not in your submission; your own code is to make your predictions again")
+    root = submission.root
+    modules = {path.relative_to(root).as_posix(): path for path in sorted(script.parent.rglob("*.py"))}
+    if sum(path.stat().st_size for path in modules.values()) > MAX_CODE:
+        say("shape", item, f"src/ holds more than {MAX_CODE >> 20} MiB of code; tables belong elsewhere")
+    return {**modules}
+
+
+def _sampled(split: Split, lines: list[str], slug: str, course: Course, answers: HeldOut) -> _Sampled:
+    questions = answers.of(split)
+    places = answers.sample(f"{slug} {split}", len(questions), course.sample)
+    return _Sampled(split, [questions[n] for n in places], [lines[n] for n in places])
+
+
+def _script(item: Item, code: dict[str, Path | bytes], content: bytes, sampled: _Sampled, answers: HeldOut) -> Script:
+    """The command line of the handout, in a folder that has nothing but what is named on it."""
+    params, questions, output = item.file(PARAMS), DATA[sampled.split], item.file(ENDINGS[sampled.split])
+    options = ("--reading_params_path", params, "--eval_corpus_path", questions, "--outputs_path", output)
+    return Script(
+        next(name for name in code if f"/{name}".endswith(f"/{SCRIPT}")),
+        ("evaluate", PREDICTIONS[item.slug][0], CORPUS, *options),
+        output,
+        code | {CORPUS: answers.vocabulary.encode(), questions: sampled.text().encode(), params: content},
+    )
+
+
+def _differing(item: Item, sampled: _Sampled, again: list[str]) -> int:
+    """How many came out otherwise, if that may be rounding; else the check fails."""
+    count, what = len(sampled.lines), f"{sampled.split} predictions"
+    if len(again) != count:
+        say("values", item, f"your {SCRIPT} wrote {len(again):,} lines for {count} questions of {sampled.split}")
+    pairs = list(zip(sampled.questions, sampled.lines, again, strict=True))
+    unlike = [pair for pair in pairs if normalised(pair[1]) != normalised(pair[2])]
+    lost = [pair for pair in unlike if is_right(pair[1], pair[0])]
+    if len(unlike) > max(1, int(UNLIKE * count)) or len(lost) > max(1, int(LOST * count)):
+        evidence = []
+        if sampled.split == "dev":  # of the test, nobody is to learn which questions are in the sample
+            question, mine, other = (lost or unlike)[0]
+            evidence = [f"{question.text} Handed in: {mine[:SHOWN]!r}, made again: {other[:SHOWN]!r}."]
+        made = item.file(ENDINGS[sampled.split])
+        evidence.append(f"Did {item.file(PARAMS)} and your src/ make {made}? Hand in what belongs together.")
+        say("values", item, f"{len(unlike)} of {count} sampled {what} came out otherwise when made again", *evidence)
+    return len(unlike)
+
+
+def _refuse_unlearnt(item: Item, sampled: _Sampled, reply: Reply | CheckFailed) -> None:
+    """As many right answers as one constant answer has may come by chance; more of them must come from the numbers."""
+    again = [] if isinstance(reply, CheckFailed) else _lines(reply)  # to fail with nonsense is only right
+    if len(again) != len(sampled.lines):
+        return
+    right = [number for number, line in enumerate(sampled.lines) if is_right(line, sampled.questions[number])]
+    still = [number for number in right if is_right(again[number], sampled.questions[number])]
+    constant = max(Counter(normalised(sampled.lines[number]) for number in right).values(), default=0)
+    if len(still) > max(UNLEARNT * len(right), constant):
+        same = f"{len(still)} of {len(right)} right {sampled.split} answers came out all the same"
+        say(
+            "property",
+            item,
+            "these answers do not come from the parameters",
+            f"With other numbers in {item.file(PARAMS)}, {same}.",
+        )
+
+
+def _lines(reply: Reply | CheckFailed) -> list[str]:
+    if isinstance(reply, CheckFailed):
+        raise reply
+    return lines_of(reply.value) if isinstance(reply.value, str) else []
