@@ -32,15 +32,18 @@ print(*sorted(name for name in sys.modules if name.split(".")[0] == "autograder"
 """
 
 
-def build(plan: Path, root: Path, course: Course, pip_conf: Path | None = None) -> dict[str, bytes]:
-    """Every file of the bundle, by name. The same files give the same bytes."""
+def build(
+    plan: Path, root: Path, course: Course, pip_conf: Path | None = None, answers: Path | None = None
+) -> dict[str, bytes]:
+    """Every file of the bundle, by name. The same files give the same bytes. `answers` are the repository's if None."""
     sources, _ = read_sources(plan, root)
     tree = {target: source.read_bytes() for target, source in sources.items()}
     _refuse_slow(course, tree)
     tree[f"{OURS}/courses/{course.path.name}"] = course.path.read_bytes()
     if course.asks:
-        read_answers(root / PLACE)  # refuses, in words, if they are missing or broken
-        tree[PLACE] = (root / PLACE).read_bytes()
+        answers = answers or root / PLACE
+        read_answers(answers)  # refuses, in words, if they are missing or broken
+        tree[PLACE] = answers.read_bytes()
     tree[FALLBACK] = text_of(fallback(course))
     tree[REQUIREMENTS] = _pinned(root / REQUIREMENTS, imported(tree))
     if pip_conf is not None:

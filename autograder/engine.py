@@ -128,7 +128,7 @@ class _Check:
             "course": lambda: sitting.course,
             "reference": lambda: self.reference,
             "tolerance": lambda: sitting.course.tolerance(self.exercise),
-            "answers": sitting.answers,
+            "answers": lambda: sitting.answers,  # to be asked only for what was handed in
         }
         name = self.item.name
         try:

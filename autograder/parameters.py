@@ -55,7 +55,7 @@ class Parameters:
     def changed(self, change: Callable[[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> bytes:
         """The same file with other numbers in each block, as raw unsigned integers of its width."""
         parts = {name: bytearray(content) for name, content in self.parts.items()}
-        for block in self.blocks:
+        for block in (block for block in self.blocks if block.count):
             end = block.start + block.count * block.width
             raw = np.frombuffer(self.parts[block.part], f"<u{block.width}", block.count, block.start)
             parts[block.part][block.start : end] = change(block.kind, raw).tobytes()

@@ -124,7 +124,7 @@ class Reader:
         self.stack.append(tuple(self._to_mark() if size is None else self._pop(size)))
 
     def _global(self, module: Any, name: Any) -> None:
-        dotted = f"{module}.{name}"
+        dotted = f"{module}.{name}".replace("__builtin__.", "builtins.")  # as Python 2 said
         if dotted not in _ALLOWED:
             raise NotPlain(f"asks Python to run {dotted[:80]}")
         self.stack.append(_Named(dotted))

@@ -17,7 +17,7 @@ from autograder.checks import fail
 from autograder.course import DEV_LINES, PARAMS, TEST_LINES, Course, Item
 from autograder.exercises import PREDICTIONS
 from autograder.findings import Kind
-from autograder.held_out import DEV, SPLITS, TEST, HeldOut, Question, Split
+from autograder.held_out import DEV, SPLITS, TEST, Answers, HeldOut, Question, Split
 from autograder.parameters import Parameters, Unfit, read_parameters
 from autograder.submission import Submission
 
@@ -37,6 +37,7 @@ class Files:
 
     params: Path
     lines: dict[Split, list[str]]
+    known: HeldOut  # what they are about
 
 
 def normalised(text: str) -> str:
@@ -60,16 +61,17 @@ def say(kind: Kind, item: Item, headline: str, *evidence: str) -> NoReturn:
     fail(kind, f"{item.slug}: {headline}", *evidence, open=True)
 
 
-def files_of(submission: Submission, item: Item, answers: HeldOut) -> Files:
+def files_of(submission: Submission, item: Item, answers: Answers) -> Files:
     """All files of an exercise, each with a line for every question; or the check fails."""
     _all_there(submission, item, item.files)
+    known = answers()
     lines: dict[Split, list[str]] = {}
     for split in SPLITS:
         name = item.file(ENDINGS[split])
         path = submission.handed_in(name)
         assert path is not None
         lines[split] = lines_of(_text(item, path))
-        found, expected = len(lines[split]), len(answers.of(split))
+        found, expected = len(lines[split]), len(known.of(split))
         if found != expected:
             say(
                 "shape",
@@ -80,7 +82,7 @@ def files_of(submission: Submission, item: Item, answers: HeldOut) -> Files:
             )
     params = submission.handed_in(item.file(PARAMS))
     assert params is not None
-    return Files(params, lines)
+    return Files(params, lines, known)
 
 
 def _all_there(submission: Submission, item: Item, names: Sequence[str]) -> None:
@@ -117,11 +119,11 @@ def parameters_of(item: Item, path: Path) -> Parameters:
 # What the test files call
 
 
-def are_in_order(submission: Submission, slug: str, course: Course, answers: HeldOut) -> None:
+def are_in_order(submission: Submission, slug: str, course: Course, answers: Answers) -> None:
     """Every file is there, with one line per question; the dev accuracy is told."""
     item = course.items[slug]
     found = files_of(submission, item, answers)
-    told = f"dev {percent(accuracy(found.lines['dev'], answers.dev))}"
+    told = f"dev {percent(accuracy(found.lines['dev'], found.known.dev))}"
     if item.threshold is not None and PREDICTIONS[slug][1] == "dev":
         told += f", {percent(item.threshold)} asked for"
     submission.note(told)
@@ -138,11 +140,11 @@ def parameters_are_plain(submission: Submission, slug: str, course: Course) -> N
         parameters_of(item, path)
 
 
-def reach_the_threshold(submission: Submission, slug: str, course: Course, answers: HeldOut) -> None:
+def reach_the_threshold(submission: Submission, slug: str, course: Course, answers: Answers) -> None:
     """Enough predictions are right; both accuracies are told."""
     item, split = course.items[slug], PREDICTIONS[slug][1]
-    lines = files_of(submission, item, answers).lines
-    found = {split: accuracy(lines[split], answers.of(split)) for split in SPLITS}
+    files = files_of(submission, item, answers)
+    found = {split: accuracy(files.lines[split], files.known.of(split)) for split in SPLITS}
     told = f"dev {percent(found['dev'])}, test {percent(found['test'])}"
     if item.threshold is not None and found[split] < item.threshold:
         wanted = f"{split} accuracy {percent(found[split])}, {percent(item.threshold)} asked for"
@@ -150,7 +152,7 @@ def reach_the_threshold(submission: Submission, slug: str, course: Course, answe
     submission.note(told, always=True)
 
 
-def london_is_right(submission: Submission, slug: str, course: Course, answers: HeldOut) -> None:
+def london_is_right(submission: Submission, slug: str, course: Course, answers: Answers) -> None:
     """The file holds the share of dev questions to which London is the answer."""
     item = course.items[slug]
     _all_there(submission, item, item.files)
@@ -160,9 +162,10 @@ def london_is_right(submission: Submission, slug: str, course: Course, answers: 
     candidates = _shares(text)
     if not candidates:
         say("type", item, f"{path.name} must hold one number, the accuracy in percent", f"It says: {text[:60]!r}.")
-    share = accuracy([LONDON] * len(answers.dev), answers.dev)
+    dev = answers().dev
+    share = accuracy([LONDON] * len(dev), dev)
     if not any(abs(candidate - share) <= CLOSE for candidate in candidates):
-        asked = f"how many of the {len(answers.dev):,} questions in data/{DEV} are right if the answer is always"
+        asked = f"how many of the {len(dev):,} questions in data/{DEV} are right if the answer is always"
         say("values", item, f"{percent(candidates[0])} is not its accuracy", f"Asked for: {asked} {LONDON}.")
     submission.note(percent(share))
 

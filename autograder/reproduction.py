@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder.course import PARAMS, Course, Item
 from autograder.exercises import PREDICTIONS
 from autograder.findings import CheckFailed, Measure
-from autograder.held_out import SPLITS, HeldOut, Question, Split
+from autograder.held_out import SPLITS, Answers, HeldOut, Question, Split
 from autograder.perform import Reply, Script
 from autograder.predictions import DATA, ENDINGS, accuracy, files_of, is_right, lines_of, normalised, parameters_of, say
 from autograder.submission import Submission
@@ -43,22 +43,23 @@ class _Sampled:
         return "".join(f"{question.text}{mark}\n" for question in self.questions)
 
 
-def are_reproduced(submission: Submission, slug: str, course: Course, answers: HeldOut) -> None:
+def are_reproduced(submission: Submission, slug: str, course: Course, answers: Answers) -> None:
     """With the submitted parameters, the submitted code predicts again what was handed in."""
     item = course.items[slug]
     found = files_of(submission, item, answers)
+    known = found.known
     parameters = parameters_of(item, found.params)
     code = _code(submission, item)
-    sampled = {split: _sampled(split, found.lines[split], slug, course, answers) for split in SPLITS}
+    sampled = {split: _sampled(split, found.lines[split], slug, course, known) for split in SPLITS}
     given = {
-        False: parameters.nudged(answers.seed(f"{slug} nudged")),
-        True: parameters.scrambled(answers.seed(f"{slug} scrambled")),
+        False: parameters.nudged(known.seed(f"{slug} nudged")),
+        True: parameters.scrambled(known.seed(f"{slug} scrambled")),
     }
     runs = [(split, scrambled) for split in SPLITS for scrambled in given]
     secrets.SystemRandom().shuffle(runs)  # so that code cannot count which one it is in
     replies = {
         (split, scrambled): submission.run(
-            _script(item, code, given[scrambled], sampled[split], answers), max(1, item.deadline // RUNS)
+            _script(item, code, given[scrambled], sampled[split], known), max(1, item.deadline // RUNS)
         )
         for split, scrambled in runs
     }
@@ -68,7 +69,7 @@ def are_reproduced(submission: Submission, slug: str, course: Course, answers: H
         _refuse_unlearnt(item, sampled[split], replies[split, True])
     total = sum(len(one.lines) for one in sampled.values())
     submission.note(f"{total - differing} of {total} sampled predictions reproduced", always=True)
-    submission.measured(Measure(accuracy(found.lines["test"], answers.test)))  # now that it is known to be theirs
+    submission.measured(Measure(accuracy(found.lines["test"], known.test)))  # now that it is known to be theirs
 
 
 def _code(submission: Submission, item: Item) -> dict[str, Path | bytes]:
@@ -83,13 +84,13 @@ def _code(submission: Submission, item: Item) -> dict[str, Path | bytes]:
     return {**modules}
 
 
-def _sampled(split: Split, lines: list[str], slug: str, course: Course, answers: HeldOut) -> _Sampled:
-    questions = answers.of(split)
-    places = answers.sample(f"{slug} {split}", len(questions), course.sample)
+def _sampled(split: Split, lines: list[str], slug: str, course: Course, known: HeldOut) -> _Sampled:
+    questions = known.of(split)
+    places = known.sample(f"{slug} {split}", len(questions), course.sample)
     return _Sampled(split, [questions[n] for n in places], [lines[n] for n in places])
 
 
-def _script(item: Item, code: dict[str, Path | bytes], content: bytes, sampled: _Sampled, answers: HeldOut) -> Script:
+def _script(item: Item, code: dict[str, Path | bytes], content: bytes, sampled: _Sampled, known: HeldOut) -> Script:
     """The command line of the handout, in a folder that has nothing but what is named on it."""
     params, questions, output = item.file(PARAMS), DATA[sampled.split], item.file(ENDINGS[sampled.split])
     options = ("--reading_params_path", params, "--eval_corpus_path", questions, "--outputs_path", output)
@@ -97,7 +98,7 @@ def _script(item: Item, code: dict[str, Path | bytes], content: bytes, sampled: 
         next(name for name in code if f"/{name}".endswith(f"/{SCRIPT}")),
         ("evaluate", PREDICTIONS[item.slug][0], CORPUS, *options),
         output,
-        code | {CORPUS: answers.vocabulary.encode(), questions: sampled.text().encode(), params: content},
+        code | {CORPUS: known.vocabulary.encode(), questions: sampled.text().encode(), params: content},
     )
 
 

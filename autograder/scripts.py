@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -63,8 +64,12 @@ def run(path: Path, name: str, arguments: Sequence[str]) -> None:
     sys.dont_write_bytecode = True
     torch.load = _load
     try:
-        with _missing_shows():
-            exec(compile(path.read_bytes(), str(path), "exec"), main.__dict__)
+        with _missing_shows(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # files that stay open, and the like: not what is asked about
+            try:
+                exec(compile(path.read_bytes(), str(path), "exec"), main.__dict__)
+            finally:
+                main.__dict__.clear()
     except SystemExit as error:
         if error.code not in (None, 0):
             raise

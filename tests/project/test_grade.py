@@ -69,7 +69,7 @@ def test_examples_get_exactly_what_they_earn(root, tmp_path, quick, capsys):
     wrong = next(test for test in content["tests"] if test["name"] == "apply_rotary_emb (hidden)")
     assert "You pair feature i with feature i + d/2" in wrong["output"] and wrong["status"] == "failed"
     assert content["extra_data"]["isolation"] != "weak"
-    assert set(content["extra_data"]["hashes"]) == {"course", "checks", "grader", "limits", "submission"}
+    assert set(content["extra_data"]["hashes"]) == {"course", "checks", "grader", "limits", "answers", "submission"}
     assert "ignored __MACOSX" in read(tmp_path, "clumsy")["output"]
 
 
