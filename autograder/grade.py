@@ -123,7 +123,7 @@ class _Run:
             "checks": digest(setting.folders),
             "grader": digest(sorted(Path(__file__).parent.glob("**/*.py"))),
             "limits": hashlib.sha256(repr(setting.limits).encode()).hexdigest(),
-            "answers": digest([path for path in (setting.answers,) if path is not None and path.is_file()]),
+            "answers": digest([setting.answers] if setting.course.asks and setting.answers else []),
         }
 
     def waiting(self, den: Path) -> Iterator[Tree]:

@@ -54,13 +54,14 @@ class Parameters:
 
     def changed(self, change: Callable[[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> bytes:
         """The same file with other numbers in each block, as raw unsigned integers of its width."""
-        parts = {name: bytearray(content) for name, content in self.parts.items()}
-        for block in (block for block in self.blocks if block.count):
-            end = block.start + block.count * block.width
-            raw = np.frombuffer(self.parts[block.part], f"<u{block.width}", block.count, block.start)
-            parts[block.part][block.start : end] = change(block.kind, raw).tobytes()
-        whole = {name: bytes(content) for name, content in parts.items()}
-        return zipped(whole) if self.is_zip else whole[""]
+        parts = dict(self.parts)
+        for name in {block.part for block in self.blocks}:
+            content = bytearray(self.parts[name])
+            for block in (block for block in self.blocks if block.part == name and block.count):
+                raw = np.frombuffer(content, f"<u{block.width}", block.count, block.start)
+                raw[:] = change(block.kind, raw)
+            parts[name] = bytes(content)
+        return zipped(parts) if self.is_zip else parts[""]
 
     def scrambled(self, seed: int) -> bytes:
         """Every number somewhere else in its block: statistics stay, whatever was learnt is gone."""
@@ -93,12 +94,13 @@ def read_parameters(path: Path) -> Parameters:
     size = path.stat().st_size
     if size > MAX_FILE:
         raise Unfit(f"{path.name} has {size / MIB:.0f} MiB, at most {MAX_FILE // MIB} are taken; {SAVE}")
-    content = path.read_bytes()
-    if content[:4] == b"PK\x03\x04":
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start == b"PK\x03\x04":
         return _of_zip(path)
-    if content[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
+    if start[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
         raise Unfit(f"{path.name} is a pickle, which would run as a program, and is not loaded; {SAVE}")
-    return _of_safetensors(path.name, content)
+    return _of_safetensors(path.name, path.read_bytes())
 
 
 def _of_safetensors(name: str, content: bytes) -> Parameters:

@@ -113,6 +113,8 @@ class Server:
             if self.process is not None and self.process.stdin is not None:
                 self.process.stdin.close()
                 self.process.wait()
+                if self.process.stdout is not None:
+                    self.process.stdout.close()
             remove_tree(self._den())
             remove_tree(self.folder)
 

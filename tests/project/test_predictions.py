@@ -8,7 +8,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from autograder import held_out, predictions, reproduction
 from autograder.attacks import read_trained
 from autograder.course import read_course
 from autograder.errors import UserError
+from autograder.exercises import ASKING
 from autograder.files import zipped
 from autograder.findings import CheckFailed
 from autograder.grade import Setting, grade, require_isolation
@@ -26,6 +27,7 @@ from autograder.loading import Loader
 from autograder.perform import Performer
 from autograder.remote import Limits
 from autograder.roster import read_roster
+from autograder.server import ANSWERS, Server, packed
 from autograder.submission import Submission
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
@@ -343,6 +345,22 @@ def test_without_answers_nobody_is_blamed_and_with_others_all_is_graded_again(gr
         assert found["honest"]["score"] == 18 and records[-1].kept is kept
 
 
+@linux
+def test_a_grader_elsewhere_has_the_answers_too(root, trained, answers):
+    """As on a cluster: all that it needs travels with the first submission."""
+    folders = (root / "tests/public", root / "tests/hidden")
+    bundle = packed(folders, read_course("cs224n").path, answers)
+    assert not {ANSWERS} & set(packed(folders, read_course("cs224n").path, answers.parent / "none.json"))
+    server = Server(bundle, asdict(Limits()), weak_allowed=False)
+    try:
+        assert not (server.folder / "bundle" / ANSWERS).stat().st_mode & 0o077
+        outcomes = server.examine(trained.files)["outcomes"]
+    finally:
+        server.close()
+    found = [(one["exercise"], one["verdict"]) for one in outcomes if one["exercise"] in ASKING]
+    assert len(found) == 13 and {verdict for _, verdict in found} == {"passed"}
+
+
 def test_answers_that_everybody_can_read_need_landlock(tmp_path):
     path = written(tmp_path, WORLD)
     path.chmod(0o644)
@@ -367,6 +385,32 @@ def test_the_same_holds_in_ones_own_process(tmp_path, student):
         assert submission._noted("hidden")[0] == "80 of 80 sampled predictions reproduced"
     assert before[:3] == (sys.path, sys.modules["__main__"], Path.cwd())
     assert "model" not in sys.modules and "tqdm" not in set(sys.modules) - before[3]
+
+
+@pytest.mark.parametrize(
+    ("still", "right", "frequent", "refused"),
+    [
+        (40, 40, 5, True),  # a table
+        (12, 12, 2, True),
+        (11, 24, 2, True),  # a table for some of them, to get above the threshold
+        (6, 6, 6, False),  # always the same answer
+        (5, 20, 5, False),
+        (9, 40, 4, False),
+        (3, 4, 1, False),  # too few to tell
+        (0, 0, 0, False),
+    ],
+)
+def test_right_answers_that_come_by_chance_are_not_held_against_anybody(still, right, frequent, refused):
+    found = [
+        reproduction._Right("dev", "London" if number < frequent else str(number), number < still)
+        for number in range(right)
+    ]
+    item = read_course("cs224n").items["predictions_vanilla"]
+    if refused:
+        with pytest.raises(CheckFailed, match="these answers do not come from the parameters"):
+            reproduction._refuse_unlearnt(item, found)
+    else:
+        reproduction._refuse_unlearnt(item, found)
 
 
 def test_the_small_student_is_the_same_each_time(student):
