@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -89,6 +89,11 @@ class Course:
     def asks(self) -> bool:
         """Does it grade anything for which the held-out answers are needed?"""
         return any(item.slug in ASKING for item in self.graded)
+
+    @property
+    def of_code(self) -> Course:
+        """The same without what takes a trained model: what can be graded of code alone."""
+        return replace(self, items={slug: item for slug, item in self.items.items() if slug not in ASKING})
 
     @property
     def files(self) -> dict[str, tuple[str, ...]]:

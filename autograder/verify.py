@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder import lazy, regions
@@ -17,7 +17,6 @@ from autograder.batch import Candidate as Waiting
 from autograder.batch import examine_all
 from autograder.course import PARTS, Course
 from autograder.engine import Examiner, Outcome, collect
-from autograder.exercises import ASKING
 from autograder.held_out import Answers
 from autograder.loading import forget
 from autograder.local import sitting
@@ -100,7 +99,7 @@ def verify(
 ) -> tuple[list[Line], Confusion]:
     """Examine all candidates; returns the table, and which mistakes were taken for which."""
     default = next(course for course in courses if course.name == "default")
-    of_code = _without_predictions(default)  # these are judged with the solutions; nobody trains every mutant
+    of_code = default.of_code  # predictions are judged with the solutions; nobody trains every mutant
     lines: list[Line] = []
     confusion = Confusion(table)
 
@@ -146,10 +145,6 @@ def _warm_up(examiner: Examiner, texts: dict[str, str], course: Course) -> list[
             return examiner.examine(sitting(Path(folder), course))
         finally:
             forget(Path(folder))
-
-
-def _without_predictions(course: Course) -> Course:
-    return replace(course, items={slug: item for slug, item in course.items.items() if slug not in ASKING})
 
 
 def _coverage(examiner: Examiner, course: Course) -> list[Line]:
