@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder import held_out, predictions, reproduction
+from autograder.__main__ import main
 from autograder.attacks import read_trained
 from autograder.course import read_course
 from autograder.errors import UserError
@@ -359,6 +360,20 @@ def test_a_grader_elsewhere_has_the_answers_too(root, trained, answers):
         server.close()
     found = [(one["exercise"], one["verdict"]) for one in outcomes if one["exercise"] in ASKING]
     assert len(found) == 13 and {verdict for _, verdict in found} == {"passed"}
+
+
+@linux
+def test_the_command_says_at_once_that_answers_are_missing(repository, trained, tmp_path, capsys):
+    (tmp_path / "one.zip").write_bytes(zipped(trained.files))
+    command = ["--root", str(repository), "grade", str(tmp_path / "one.zip"), "--out", str(tmp_path / "out")]
+    assert main([*command, "--course", "cs224n"]) == 1
+    told = capsys.readouterr()
+    assert told.err == (
+        "note: data/held_out/answers.json is missing, so that predictions cannot be graded; "
+        "run: python -m autograder data --term NAME; all else is graded\n"
+    )
+    assert "1 could not be graded" in told.out
+    assert main([*command, "--course", "uw447"]) == 0 and "note" not in capsys.readouterr().err
 
 
 def test_answers_that_everybody_can_read_need_landlock(tmp_path):
