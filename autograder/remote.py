@@ -343,10 +343,10 @@ class RemoteChannel:
         No other worker of the submission's lives meanwhile: that one may have read files which this one may not.
         """
         self.close()
-        self.seconds = seconds
-        self.deadline = time.monotonic() + seconds
         try:
             self.worker = self._start(script.files)
+            self.seconds = seconds
+            self.deadline = time.monotonic() + seconds  # waiting for the zygote is not the student's time
             (reply,) = self._ask([script.request])
             return self._checked(reply)
         except Dead as dead:

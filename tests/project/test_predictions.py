@@ -309,7 +309,7 @@ RAISES = {
     "raises": ("raise ValueError('LEAK')", "ValueError, src/run.py line 1"),
     "argparse": ("import argparse\nargparse.ArgumentParser().parse_args()", "SystemExit, src/run.py line 2"),
     "silent": ("x = 1", "FileNotFoundError"),
-    "loops": ("while True: pass", "did not finish within 1 s"),
+    "loops": ("while True: pass", "did not finish within 3 s"),
     "crash": ("import os\nos._exit(0)", "ended Python itself"),
     "short": ("import sys\nopen(sys.argv[-1], 'w').write('x\\n')", "wrote 1 lines for 40 questions of dev"),
 }
@@ -322,7 +322,7 @@ def test_code_that_does_not_predict_is_told_so(graded, student):
     large = honest | {"src/table.py": b"#" * (2 << 20)}
     cases = {name: honest | {"src/run.py": code.encode()} for name, (code, _) in RAISES.items()}
     cases |= {"missing": missing, "large": large}
-    found = graded(cases, student["ANSWERS"], deadline=4, rows=("predictions_vanilla",))
+    found = graded(cases, student["ANSWERS"], deadline=12, rows=("predictions_vanilla",))
     words = {name: words for name, (_, words) in RAISES.items()}
     words |= {"missing": "src/run.py is not in your submission", "large": "src/ holds more than 1 MiB of code"}
     for name, expected in words.items():
