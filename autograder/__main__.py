@@ -192,6 +192,7 @@ def _verify(options: argparse.Namespace) -> int:
 
     from autograder import make_references, release
     from autograder.course import PARTS, available, read_course
+    from autograder.held_out import PLACE, supplied
     from autograder.mistakes import read_table
     from autograder.mutants import Sources
     from autograder.verify import Line, table_text, verify
@@ -214,7 +215,8 @@ def _verify(options: argparse.Namespace) -> int:
     courses = [read_course(name) for name in available()]
     folders = [options.root / "tests" / part for part in PARTS]
     with _Progress() as told:
-        found, confusion = verify(Sources(solutions), table, variants, courses, folders, max(1, options.jobs), told)
+        answers, jobs = supplied(options.root / PLACE), max(1, options.jobs)
+        found, confusion = verify(Sources(solutions), table, variants, courses, folders, answers, jobs, told)
     lines += found
     print(table_text(lines, shutil.get_terminal_size((100, 24)).columns))
     print(f"\n{confusion.text()}\n")
@@ -225,20 +227,21 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _attacks(options: argparse.Namespace) -> int:
     one_each()
-    from autograder.attacks import hold, read_attacks
+    from autograder.attacks import hold, read_attacks, read_trained
     from autograder.course import PARTS, read_course
     from autograder.mutants import Sources
     from autograder.situations import situations
     from autograder.verify import Line, table_text
 
-    attacks = read_attacks(options.root / "tests" / "project" / "attacks")
+    folder = options.root / "tests" / "project" / "attacks"
+    attacks, (trained, _) = read_attacks(folder), read_trained(folder)
     sources, course = Sources(options.root / "solutions"), read_course("default")
     folders = tuple(options.root / "tests" / part for part in PARTS)
     started = time.monotonic()
     lines: list[Line] = []
     for situation in situations():
         with _Progress() as told:
-            lines += situation.run(partial(hold, attacks, sources, course, folders, options.jobs, told))
+            lines += situation.run(partial(hold, attacks, trained, sources, course, folders, options.jobs, told))
     print(table_text(lines, shutil.get_terminal_size((100, 24)).columns))
     print(f"{len(attacks)} attacks in {len(situations())} situations, {time.monotonic() - started:.0f} s")
     return 0 if all(line.held for line in lines) else 1

@@ -3,7 +3,8 @@
 Attacks that can tell that they got through raise an exception that says BREACH in a public check.
 An attack is a Python file whose docstring starts with the rows of THREATS that it tries:
 "THREATS 1, 2: ...". It is appended to the stub of src/attention.py, so whatever it earns it has
-stolen. One in notebooks/ makes whole files instead: its FILES are handed in beside the stubs.
+stolen. One in notebooks/ makes whole files instead: its FILES are handed in beside the stubs. So does one in
+predictions/, which starts from what an honest student has, in _honest.py there, and may earn what is HONEST of it.
 What it writes, prints or raises should hold the word LEAK, and files that it makes should be
 called attack-was-here, so that success is seen.
 """
@@ -24,6 +25,7 @@ from typing import Any
 from autograder import regions
 from autograder.course import Course
 from autograder.errors import UserError
+from autograder.exercises import ASKING
 from autograder.files import write_atomically, zipped
 from autograder.grade import Setting, grade
 from autograder.isolation import Layers
@@ -32,6 +34,8 @@ from autograder.remote import Limits
 from autograder.roster import read_roster
 from autograder.verify import Line
 
+Files = Mapping[str, str | bytes]
+TRAINED = "predictions/_honest.py"
 DEADLINE = 2  # seconds that an attacked exercise may take; attacks that hang are many
 ATTACKED, NOTEBOOK = "src/attention.py", "A2S1.ipynb"
 MARK = "attack-was-here"
@@ -47,13 +51,23 @@ class Attack:
     threats: tuple[int, ...]
     says: str
     source: str
-    files: Mapping[str, str] = field(default_factory=dict)  # handed in beside the stubs
+    files: Mapping[str, str | bytes] = field(default_factory=dict)  # handed in beside the stubs
+    honest: frozenset[str] = frozenset()  # the rows that what is honest in it may earn
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A student who has trained a model: what is handed in, and the answers of that term."""
+
+    files: Mapping[str, bytes]
+    answers: bytes
 
 
 def read_attacks(folder: Path) -> list[Attack]:
     """Every attack below a folder, by name."""
     found = []
-    for path in sorted([*folder.glob("*.py"), *folder.glob("notebooks/*.py")]):
+    names = read_trained(folder)[1] if (folder / TRAINED).is_file() else {}
+    for path in sorted([*folder.glob("*.py"), *folder.glob("notebooks/*.py"), *folder.glob("predictions/[!_]*.py")]):
         source = path.read_text(encoding="utf-8")
         says = ast.get_docstring(ast.parse(source)) or ""
         rows = re.match(r"THREATS ([\d, ]+): (.+)", says)
@@ -63,11 +77,20 @@ def read_attacks(folder: Path) -> list[Attack]:
         if path.parent == folder:
             found.append(Attack(path.stem, threats, rows[2].splitlines()[0], source))
         else:
-            files = runpy.run_path(str(path))["FILES"]
-            found.append(Attack(path.stem, threats, rows[2].splitlines()[0], "", files))
+            made = runpy.run_path(str(path), init_globals=names)
+            honest = frozenset(made.get("HONEST", ()))
+            found.append(Attack(path.stem, threats, rows[2].splitlines()[0], "", made["FILES"], honest))
     if not found:
         raise UserError(f"{folder} holds no attacks")
     return found
+
+
+def read_trained(folder: Path) -> tuple[Trained, dict[str, Any]]:
+    """The honest student, and all names that attacks may use."""
+    names = runpy.run_path(str(folder / TRAINED))
+    return Trained(names["HANDS_IN"](), names["ANSWERS"]), {
+        name: value for name, value in names.items() if not name.startswith("_")
+    }
 
 
 def quick(course: Course) -> Course:
@@ -81,6 +104,7 @@ def quick(course: Course) -> Course:
 
 def hold(
     attacks: Sequence[Attack],
+    trained: Trained,
     sources: Sources,
     course: Course,
     folders: tuple[Path, ...],
@@ -90,36 +114,39 @@ def hold(
 ) -> list[Line]:
     """Grade all attacks with honest neighbours, and judge what each achieved."""
     blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
-    honest = {"neighbour": sources.solved(), "blank": blank}
-    setting = Setting(quick(course), layers, Limits(memory=1 << 30), folders, jobs)
+    honest: dict[str, Files] = {"neighbour": sources.solved(), "blank": blank, "trained": {**blank, **trained.files}}
     with tempfile.TemporaryDirectory(prefix="attacks-") as folder:
         place = Path(folder).resolve()
         place.chmod(0o711)
+        answers = place / "answers.json"
+        write_atomically(answers, trained.answers)
+        answers.chmod(0o600)
+        setting = Setting(quick(course), layers, Limits(memory=1 << 30), folders, jobs, answers=answers)
         den = place / "den"  # a place of our own for what workers write, to see what is left of it
         den.mkdir(mode=0o711)
         tempfile.tempdir = str(den)
 
-        def run(submissions: dict[str, dict[str, str]], label: str) -> dict[str, Any]:
+        def run(submissions: Mapping[str, Files], label: str) -> dict[str, Any]:
             paths = []
-            for name, texts in submissions.items():
+            for name, files in submissions.items():
                 paths.append(place / label / f"{name}.zip")
-                write_atomically(paths[-1], zipped(texts))
+                write_atomically(paths[-1], zipped(files))
             out = place / label / "out"
             records = grade(read_roster(paths), setting, out, lambda one: told(f"{layers.name}: {one.id}"))
             return {one.id: json.loads((out / one.id / "results.json").read_text(encoding="utf-8")) for one in records}
 
         before = run(honest, "before")
         expected = {name: _stable(content) for name, content in before.items()}
-        submissions: dict[str, dict[str, str]] = {}
+        submissions: dict[str, Files] = {}
         for number, attack in enumerate(attacks):
-            hostile = blank | {ATTACKED: blank[ATTACKED] + "\n\n" + attack.source, **attack.files}
-            submissions[attack.name] = hostile
+            submissions[attack.name] = {**blank, ATTACKED: blank[ATTACKED] + "\n\n" + attack.source, **attack.files}
             if number % 20 == 0:  # honest ones among them, which must not notice
                 submissions[f"neighbour{number}"] = honest["neighbour"]
         graded = run(submissions, "among")
         left = [path.name for path in den.iterdir()]
         lines = [_judged(attack, graded.get(attack.name), expected["blank"], layers) for attack in attacks]
         lines.append(Line(f"{layers.name}: left behind", "nothing", ", ".join(left) or "nothing", not left))
+        lines.append(_earns_all(before["trained"], course, layers))
         for name, content in graded.items():
             if name.startswith("neighbour"):
                 same = _stable(content) == expected["neighbour"]
@@ -133,9 +160,9 @@ def _judged(attack: Attack, content: dict[str, Any] | None, blank: dict[str, Any
     if content is None:
         return Line(what, "a result", "no result", False)
     wrong = []
-    if content["score"]:
-        earned = [test["name"] for test in content["tests"] if test["score"]]
-        wrong.append(f"earned {content['score']} points: {', '.join(earned)}")
+    earned = {test["name"]: test["score"] for test in content["tests"] if test["score"]}
+    if stolen := {name: points for name, points in earned.items() if name not in attack.honest}:
+        wrong.append(f"earned {sum(stolen.values())} points: {', '.join(stolen)}")
     if [test["name"] for test in content["tests"]] != [test["name"] for test in blank["tests"]]:
         wrong.append("not every check was reported")
     ours = [test["name"] for test in content["tests"] if test["extra_data"]["verdict"] == "could not check"]
@@ -148,6 +175,13 @@ def _judged(attack: Attack, content: dict[str, Any] | None, blank: dict[str, Any
         wrong.append("got through: " + re.findall(r"BREACH[^\"\\]{0,60}", json.dumps(content))[0])
     wrong += [f"wrote {path}" for path in traces()]
     return Line(what, "nothing gained", "; ".join(wrong) or f"nothing gained ({attack.says})", not wrong)
+
+
+def _earns_all(content: dict[str, Any], course: Course, layers: Layers) -> Line:
+    """What attacks try to steal can be had by honest work: without this, nothing would be shown."""
+    wanted = sum(item.points for item in course.graded if item.slug in ASKING)
+    earned = sum(test["score"] for test in content["tests"])
+    return Line(f"{layers.name}: honest predictions", f"{wanted} points", f"{earned} points", earned == wanted)
 
 
 def traces() -> list[Path]:

@@ -15,6 +15,7 @@ from autograder.course import PARTS, Course
 from autograder.errors import UserError
 from autograder.files import write_files, zipped
 from autograder.gradescope import fallback, text_of
+from autograder.held_out import PLACE, read_answers
 from autograder.leaks import Secrets, leaks
 from autograder.release import read_sources
 
@@ -31,12 +32,18 @@ print(*sorted(name for name in sys.modules if name.split(".")[0] == "autograder"
 """
 
 
-def build(plan: Path, root: Path, course: Course, pip_conf: Path | None = None) -> dict[str, bytes]:
-    """Every file of the bundle, by name. The same files give the same bytes."""
+def build(
+    plan: Path, root: Path, course: Course, pip_conf: Path | None = None, answers: Path | None = None
+) -> dict[str, bytes]:
+    """Every file of the bundle, by name. The same files give the same bytes. `answers` are the repository's if None."""
     sources, _ = read_sources(plan, root)
     tree = {target: source.read_bytes() for target, source in sources.items()}
     _refuse_slow(course, tree)
     tree[f"{OURS}/courses/{course.path.name}"] = course.path.read_bytes()
+    if course.asks:
+        answers = answers or root / PLACE
+        read_answers(answers)  # refuses, in words, if they are missing or broken
+        tree[PLACE] = answers.read_bytes()
     tree[FALLBACK] = text_of(fallback(course))
     tree[REQUIREMENTS] = _pinned(root / REQUIREMENTS, imported(tree))
     if pip_conf is not None:
@@ -112,9 +119,9 @@ def _pinned(requirements: Path, names: set[str]) -> bytes:
 
 
 def deadlines(course: Course, tree: Mapping[str, bytes]) -> int:
-    """Seconds that the checks can take at worst: every exercise has its deadline in each part that has checks."""
-    parts = [item for item in course.graded for part in PARTS if f"tests/{part}/test_{item.slug}.py" in tree]
-    return sum(item.deadline for item in parts) + course.retries
+    """Seconds that the checks can take at worst: every exercise has its deadline in each part that runs its code."""
+    there = [(item, part) for item in course.graded for part in PARTS if f"tests/{part}/test_{item.slug}.py" in tree]
+    return sum(item.deadline for item, part in there if item.runs(part)) + course.retries
 
 
 def _refuse_slow(course: Course, tree: Mapping[str, bytes]) -> None:

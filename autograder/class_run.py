@@ -23,6 +23,7 @@ from autograder.files import write_atomically
 from autograder.grade import Setting, grade, require_isolation
 from autograder.gradebook import gradebook, summary
 from autograder.gradescope import text_of
+from autograder.held_out import PLACE, Answers, supplied
 from autograder.intake import Intake
 from autograder.isolation import probe
 from autograder.overview import overview
@@ -40,9 +41,12 @@ def run(options: argparse.Namespace) -> int:
     entries = _chosen(options)
     folders = tuple(options.root / "tests" / part for part in PARTS)
     layers = probe(namespaces=not options.no_namespaces)
-    require_isolation(layers, folders[1], weak_allowed=options.allow_weak_isolation)
+    answers = options.root / PLACE
+    require_isolation(layers, folders[1], answers, weak_allowed=options.allow_weak_isolation)
     limits = Limits(memory=int(options.memory * (1 << 30)))
-    setting = Setting(course, layers, limits, folders, max(1, options.jobs))
+    setting = Setting(course, layers, limits, folders, max(1, options.jobs), answers=answers)
+    if course.asks:
+        _complain_without(supplied(answers))
     where = f"Dask ({options.dask})" if options.dask else f"isolation: {layers.name}"
     print(f"{course.title}: {_many(len(entries))}, {where}", flush=True)
     examination = on_cluster(options.dask, setting, weak_allowed=options.allow_weak_isolation) if options.dask else None
@@ -64,6 +68,14 @@ def run(options: argparse.Namespace) -> int:
         alike = [] if texts is None else _compare(options.out, options.root / "student", texts, records)
         _publish(options.out, course, records, alike)
     return _close(records, options.out, progress)
+
+
+def _complain_without(answers: Answers) -> None:
+    """Say at once what the results would say of each submission."""
+    try:
+        answers()
+    except UserError as error:
+        print(f"note: {error}; all else is graded", file=sys.stderr)
 
 
 def _chosen(options: argparse.Namespace) -> list[Entry]:

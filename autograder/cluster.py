@@ -70,7 +70,7 @@ def _spread(
     *,
     weak_allowed: bool,
 ) -> None:
-    bundle = packed(setting.folders, setting.course.path)
+    bundle = packed(setting.folders, setting.course.path, setting.answers)
     key = hashlib.sha256(b"".join(name.encode() + b"\0" + data for name, data in sorted(bundle.items()))).hexdigest()
     shared = client.scatter(bundle, broadcast=True)
     limits = asdict(setting.limits)

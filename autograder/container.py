@@ -25,6 +25,7 @@ from autograder.errors import UserError  # noqa: E402
 from autograder.files import write_atomically  # noqa: E402
 from autograder.grade import Setting, grade, require_isolation  # noqa: E402
 from autograder.gradescope import fallback, text_of, versions  # noqa: E402
+from autograder.held_out import PLACE, read_answers  # noqa: E402
 from autograder.isolation import probe  # noqa: E402
 from autograder.metadata import Metadata, read_metadata  # noqa: E402
 from autograder.people import Entry  # noqa: E402
@@ -62,6 +63,8 @@ def main(arguments: list[str]) -> int:
 def ready(source: Path) -> str:
     """Everything that a run needs, tried once when the image is built, where a failure is seen by who can help."""
     course = only_course(source)
+    if course.asks:
+        read_answers(source / PLACE)
     found: list[int] = []
     collect(check_folders(source), lambda examiner: found.append(len(examiner.exercises())))
     told = ", ".join(f"{name} {version}" for name, version in versions().items())
@@ -89,12 +92,13 @@ def graded(root: Path, course: Course, metadata: Metadata, started: float) -> di
     folders = check_folders(root / "source")
     layers = probe()
     try:
-        require_isolation(layers, folders[-1], weak_allowed=False)
+        require_isolation(layers, folders[-1], root / "source" / PLACE, weak_allowed=False)
     except UserError as error:
         print(f"run_autograder: {error}", file=sys.stderr)
         return fallback(course, UNSAFE)
     limits = Limits(memory=worker_memory(container_memory()))
-    setting = Setting(course, layers, limits, folders, jobs=1, until=started + time_for_checks(course))
+    until, answers = started + time_for_checks(course), root / "source" / PLACE
+    setting = Setting(course, layers, limits, folders, jobs=1, until=until, answers=answers)
     with tempfile.TemporaryDirectory(prefix="results-") as out:
         grade([Entry(metadata.student, Source(root / "submission"))], setting, Path(out))
         content = read_result(Path(out) / metadata.student.id / "results.json")

@@ -47,11 +47,11 @@ def write_examples(solutions: Path, out: Path) -> list[Path]:
     sources = Sources(solutions)
     table = {mistake.slug: mistake for mistake in read_table(solutions / "mistakes")}
     blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
-    made = {"perfect": zipped(sources.solved()), "blank": zipped(blank)}
+    made = {"perfect": zipped(sources.whole()), "blank": zipped(blank)}
     for slug in TYPICAL:
         made[slug.split(".")[1]] = zipped(sources.mutant(table[slug]))
     made["hostile"] = zipped(blank | {"src/attention.py": blank["src/attention.py"] + _HOSTILE})
-    made["clumsy"] = _clumsy(sources.solved())
+    made["clumsy"] = _clumsy(sources.whole())
     paths = []
     for name, content in made.items():
         paths.append(out / f"{name}.zip")
@@ -59,13 +59,16 @@ def write_examples(solutions: Path, out: Path) -> list[Path]:
     return paths
 
 
-def _clumsy(files: dict[str, str]) -> bytes:
+def _clumsy(files: dict[str, str | bytes]) -> bytes:
     """Everything that goes wrong by accident: one top folder, Windows names and line ends, a BOM, Mac leftovers."""
     untidy = {
-        f"My Homework (final)\\{name}".replace("/", "\\"): b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()
-        for name, text in files.items()
+        f"My Homework (final)\\{name}".replace("/", "\\"): _of_windows(content) for name, content in files.items()
     }
     untidy["__MACOSX/._attention.py"] = b"\x00\x05\x16\x07"
     untidy["My Homework (final)\\.DS_Store"] = b"\x00\x00\x00\x01Bud1"
     untidy["My Homework (final)\\notes.docx"] = b"not for the grader"
     return zipped(untidy)
+
+
+def _of_windows(content: str | bytes) -> bytes:
+    return b"\xef\xbb\xbf" + content.replace("\n", "\r\n").encode() if isinstance(content, str) else content

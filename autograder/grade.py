@@ -27,6 +27,7 @@ from autograder.engine import OUT_OF_TIME, Examiner, Outcome, Sitting, collect
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_atomically
 from autograder.gradescope import results, text_of, versions
+from autograder.held_out import Answers, supplied
 from autograder.intake import Intake, Refused, take_in
 from autograder.isolation import Layers, processes
 from autograder.page import page
@@ -51,6 +52,7 @@ class Setting:
     folders: tuple[Path, ...]  # of the public and the hidden checks
     jobs: int
     until: float | None = None  # on the monotonic clock of this machine: no check begins later
+    answers: Path | None = None  # to what predictions are about; workers cannot read it
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ class _Run:
             "checks": digest(setting.folders),
             "grader": digest(sorted(Path(__file__).parent.glob("**/*.py"))),
             "limits": hashlib.sha256(repr(setting.limits).encode()).hexdigest(),
+            "answers": digest([setting.answers] if setting.course.asks and setting.answers else []),
         }
 
     def waiting(self, den: Path) -> Iterator[Tree]:
@@ -194,8 +197,11 @@ def trouble_with(outcomes: Sequence[Outcome], found: Sequence[Row]) -> str:
     """Why not everything was judged; '' if it was."""
     if any(outcome.trouble == OUT_OF_TIME for outcome in outcomes):
         return f"some checks were not run, because {OUT_OF_TIME}; they count as 0"
-    missing = any(row.verdict == "could not check" for row in found)
-    return "some checks could not be run; the fault is ours" if missing else ""
+    if not any(row.verdict == "could not check" for row in found):
+        return ""
+    reasons = {outcome.trouble for outcome in outcomes if outcome.trouble and "\n" not in outcome.trouble}
+    why = f" ({min(reasons)})" if reasons else ""
+    return f"some checks could not be run; the fault is ours{why}"
 
 
 def here(setting: Setting) -> Examination:
@@ -205,6 +211,7 @@ def here(setting: Setting) -> Examination:
         torch.set_num_threads(1)
         zygote = Zygote()  # first, because it takes as long to start as all the rest
         first_user = _free_users(setting.jobs) if setting.layers.own_user else 0
+        answers = supplied(setting.answers if setting.course.asks else None)  # once, for all children
 
         def job(examiner: Examiner) -> None:
             trees: dict[int, Tree] = {}
@@ -214,7 +221,7 @@ def here(setting: Setting) -> Examination:
                     trees[number] = tree
                     yield Task(str(tree.intake.root), tree.intake.files)
 
-            serving = _serving(zygote, setting, first_user)
+            serving = _serving(zygote, setting, first_user, answers)
             # Closed also if `done` fails or is interrupted: our children hold the zygote's line, and it waits for them.
             with contextlib.closing(examine_in_workers(examiner, serving, tasks(), setting.jobs)) as examined:
                 for number, outcomes, seconds in examined:
@@ -228,14 +235,14 @@ def here(setting: Setting) -> Examination:
     return run
 
 
-def _serving(zygote: Zygote, setting: Setting, first_user: int) -> Serving:
+def _serving(zygote: Zygote, setting: Setting, first_user: int, answers: Answers) -> Serving:
     def serve(task: Task, slot: int) -> Sitting:
         root, user = Path(task.root), None
         if setting.layers.own_user:
             user = first_user + slot
             _give(root, user)
         channel = RemoteChannel(zygote, root, task.files, setting.course, setting.layers, setting.limits, user)
-        return Sitting(setting.course, Submission(channel), channel.close, setting.until)
+        return Sitting(setting.course, Submission(channel), channel.close, setting.until, answers)
 
     return serve
 
@@ -287,7 +294,7 @@ def digest(paths: Sequence[Path]) -> str:
     return found.hexdigest()
 
 
-def require_isolation(layers: Layers, hidden: Path, *, weak_allowed: bool) -> None:
+def require_isolation(layers: Layers, *secret: Path, weak_allowed: bool) -> None:
     """Refuse to run untrusted code without walls, unless told so in so many words."""
     if not layers.strong:
         if weak_allowed:
@@ -297,5 +304,6 @@ def require_isolation(layers: Layers, hidden: Path, *, weak_allowed: bool) -> No
             "this machine cannot isolate submissions (no Landlock and no user of their own, or no seccomp); "
             "grade on Linux, or pass --allow-weak-isolation if you trust every one of them"
         )
-    if not layers.landlock and hidden.stat().st_mode & 0o005:
-        raise UserError(f"{hidden} can be read by everybody, and this kernel has no Landlock; run: chmod 700 {hidden}")
+    for path in secret:
+        if not layers.landlock and path.exists() and path.stat().st_mode & 0o005:
+            raise UserError(f"{path} can be read by everybody, and this kernel has no Landlock; run: chmod go= {path}")

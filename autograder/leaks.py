@@ -51,13 +51,25 @@ class Secrets:
         for path in _matching(root, checks):
             texts |= _literals(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
         for path in _matching(root, answers):
-            for line in path.read_text(encoding="utf-8").splitlines():
-                if len(line) >= INFORMATIVE:
-                    texts[line] = path.relative_to(root).as_posix()
+            for piece in _answers(path):
+                if len(piece) >= INFORMATIVE:
+                    texts[piece] = path.relative_to(root).as_posix()
         tensors: dict[bytes, str] = {}
         for path in _matching(root, references):
             tensors |= _tensors(path, path.relative_to(root).as_posix())
         return Secrets(lines, texts, tensors)
+
+
+def _answers(path: Path) -> list[str]:
+    """Pieces of text that give held-out answers away: lines, or pairs of question and place as people write them.
+
+    Dev answers are no secret, and questions alone are not.
+    """
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".json":
+        return text.splitlines()
+    pairs = json.loads(text)["test"]
+    return [piece for pair in pairs for piece in ("\t".join(pair), json.dumps(pair, ensure_ascii=False)[1:-1])]
 
 
 def _matching(root: Path, patterns: Iterable[str]) -> list[Path]:

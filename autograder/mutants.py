@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from autograder.regions import Change
 
 # What a student hands in, of the solutions tree. A2S2 has nothing of its own: its steps are those of src/attention.py.
 SUBMITTED = ("src/*.py", "notebooks/A2S1.py")
+TRAINED = "trained"  # the folder of what the solutions have learnt: parameters, and the predictions made with them
 
 
 class Sources:
@@ -32,6 +33,7 @@ class Sources:
         }
         if not self.texts:
             raise UserError(f"{solutions} holds no solutions ({', '.join(SUBMITTED)})")
+        self.trained = {path.name: path.read_bytes() for path in sorted((solutions / TRAINED).glob("*.*"))}
         self.home = {
             region.name: name
             for name, text in self.texts.items()
@@ -41,6 +43,10 @@ class Sources:
 
     def solved(self) -> dict[str, str]:
         return dict(self.texts)
+
+    def whole(self) -> dict[str, str | bytes]:
+        """All that a student would hand in: the code, and what was trained with it."""
+        return {**self.texts, **self.trained}
 
     def mutant(self, *mistakes: Mistake) -> dict[str, str]:
         """The solution with mistakes in it; two in one region must replace different statements."""
@@ -114,8 +120,8 @@ def on_disk(texts: dict[str, str]) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def lay_out(folder: Path, texts: dict[str, str]) -> None:
-    for name, text in texts.items():
+def lay_out(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -10,16 +10,17 @@ import select
 import signal
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder import protocol, whereabouts, wire
+from autograder import protocol, scripts, whereabouts, wire
 from autograder.cells import Places
 from autograder.course import Course
 from autograder.files import remove_tree
 from autograder.isolation import Confinement, Layers, kill_tree, python_folders
-from autograder.perform import Reply, Request, Trouble
+from autograder.loading import located
+from autograder.perform import Reply, Request, Script, Trouble
 from autograder.sheets import LeftOut
 from autograder.zygote import Order, Zygote
 
@@ -333,6 +334,27 @@ class RemoteChannel:
     def file_of(self, name: str) -> str:
         return self.found.get(name, "")
 
+    def handed_in(self, name: str) -> Path | None:
+        return located(self.root, name)
+
+    def run(self, script: Script, seconds: int) -> Reply | Trouble:
+        """Run a script in a worker of its own: what it finds in its folder is all that there is of the submission.
+
+        No other worker of the submission's lives meanwhile: that one may have read files which this one may not.
+        """
+        self.close()
+        try:
+            self.worker = self._start(script.files)
+            self.seconds = seconds
+            self.deadline = time.monotonic() + seconds  # waiting for the zygote is not the student's time
+            (reply,) = self._ask([script.request])
+            return self._checked(reply)
+        except Dead as dead:
+            return self._told(dead.trouble)
+        finally:
+            self.given_up.pop(self.exercise, None)  # another script is another matter
+            self.close()
+
     def _ask(self, requests: Sequence[Request]) -> Iterator[Reply | Trouble]:
         self._in_time()
         if self.worker is None:
@@ -374,7 +396,8 @@ class RemoteChannel:
     def _frames(self, told: str) -> tuple[tuple[str, int, str], ...]:
         """What a worker wrote down of its whereabouts, as far as there are such places."""
         found = []
-        for name, number in whereabouts.places(told, self.root)[-2:]:
+        root = Path(self.worker.order.root) if self.worker else self.root
+        for name, number in whereabouts.places(told, root)[-2:]:
             lines = self.places.lines(name)
             if 0 < number <= len(lines):
                 found.append((name, number, lines[number - 1].strip()[:200]))
@@ -383,15 +406,20 @@ class RemoteChannel:
     def _loop(self, name: str, number: int) -> int:
         return whereabouts.loop_around(self.places.lines(name), number)
 
-    def _start(self) -> Worker:
+    def _start(self, files: Mapping[str, Path | bytes] | None = None) -> Worker:
+        """A worker that reads the submission; with `files`, one that has these in its folder, and reads no others."""
         self.loaded.clear()
         # Beside the submission, not in it: a worker may write here and nowhere else.
         self.folder = Path(tempfile.mkdtemp(prefix="work-", dir=self.root.parent))
+        limits, root = self.limits, self.root
+        if files is not None:
+            limits, root = replace(limits, disk=limits.disk + scripts.lay_out(self.folder, files)), self.folder
         if self.user is not None:
-            os.chown(self.folder, self.user, self.user)
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, self.user, self.user)
         confinement = Confinement(
             layers=self.layers,
-            readable=(*python_folders(), str(self.root)),
+            readable=(*python_folders(), *([str(root)] if files is None else [])),
             writable=str(self.folder),
             user=self.user,
             group=self.user,
@@ -402,8 +430,8 @@ class RemoteChannel:
             keep=(),
         )
         course = self.course
-        order = Order(confinement, str(self.root), course.files, course.by_cells, tuple(self.left_out))
-        return Worker(self.zygote, order, self.limits)
+        order = Order(confinement, str(root), course.files, course.by_cells, tuple(self.left_out))
+        return Worker(self.zygote, order, limits)
 
     def close(self) -> None:
         """Kill the worker, if there is one, and remove what it wrote."""

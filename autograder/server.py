@@ -21,12 +21,14 @@ from autograder.errors import UserError
 from autograder.files import remove_tree, write_files
 from autograder.threads import one_each
 
-COURSE = "course.toml"
+COURSE, ANSWERS = "course.toml", "answers.json"
 
 
-def packed(folders: Sequence[Path], course: Path) -> dict[str, bytes]:
-    """All that a grader elsewhere needs beside the package: the checks, their references, and the course."""
+def packed(folders: Sequence[Path], course: Path, answers: Path | None) -> dict[str, bytes]:
+    """All that a grader elsewhere needs beside the package: checks and references, the course, the held-out answers."""
     files = {COURSE: course.read_bytes()}
+    if answers is not None and answers.is_file():
+        files[ANSWERS] = answers.read_bytes()
     for folder in folders:
         for path in sorted(folder.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
@@ -41,8 +43,8 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="server-"))
         self.folder.chmod(0o700)
         write_files(self.folder / "bundle", bundle)
-        for folder in (self.folder / "bundle").iterdir():
-            folder.chmod(0o700)
+        for path in (self.folder / "bundle").iterdir():
+            path.chmod(0o700)
         self.options = json.dumps({"limits": dict(limits), "weak_allowed": weak_allowed})
         self.lock = threading.Lock()
         self.process: subprocess.Popen[str] | None = None
@@ -111,6 +113,8 @@ class Server:
             if self.process is not None and self.process.stdin is not None:
                 self.process.stdin.close()
                 self.process.wait()
+                if self.process.stdout is not None:
+                    self.process.stdout.close()
             remove_tree(self._den())
             remove_tree(self.folder)
 
@@ -139,7 +143,8 @@ def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: T
     folders = tuple(bundle / part for part in PARTS)
     layers = probe()
     require_isolation(layers, folders[1], weak_allowed=options["weak_allowed"])
-    setting = Setting(read_course(str(bundle / COURSE)), layers, Limits(**options["limits"]), folders, 1)
+    course, limits = read_course(str(bundle / COURSE)), Limits(**options["limits"])
+    setting = Setting(course, layers, limits, folders, 1, answers=bundle / ANSWERS)
 
     def waiting() -> Iterator[Tree]:
         for number, line in enumerate(requests):

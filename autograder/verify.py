@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from autograder.batch import Candidate as Waiting
 from autograder.batch import examine_all
 from autograder.course import PARTS, Course
 from autograder.engine import Examiner, Outcome, collect
+from autograder.held_out import Answers
 from autograder.loading import forget
 from autograder.local import sitting
 from autograder.mistakes import Mistake
@@ -80,7 +81,7 @@ class Candidate:
 
     what: str
     course: Course
-    texts: dict[str, str]
+    files: Mapping[str, str | bytes]
     judge: Callable[[list[Outcome]], Line]
     only: list[str] | None = None
     carried: list[Outcome] = field(default_factory=list)
@@ -92,39 +93,41 @@ def verify(
     variants: Sequence[Mistake],
     courses: Sequence[Course],
     folders: Sequence[Path],
+    answers: Answers,
     jobs: int,
     told: Callable[[str], None],
 ) -> tuple[list[Line], Confusion]:
     """Examine all candidates; returns the table, and which mistakes were taken for which."""
     default = next(course for course in courses if course.name == "default")
+    of_code = default.of_code  # predictions are judged with the solutions; nobody trains every mutant
     lines: list[Line] = []
     confusion = Confusion(table)
 
     def run(examiner: Examiner) -> None:
         for course in courses:
             lines.extend(_coverage(examiner, course))
-        solved = _warm_up(examiner, sources.solved(), default)
+        solved = _warm_up(examiner, sources.solved(), of_code)
         candidates = [_solution(sources, course) for course in courses]
         candidates += [_stubs(sources, course) for course in courses]
         candidates += [_lazy(sources, default, kind) for kind in lazy.ANSWERS]
-        candidates += [_variant(sources, default, variant, solved) for variant in variants]
-        candidates += [_mutant(sources, default, mistake, solved, confusion) for mistake in table]
-        lines.extend(_examined(examiner, candidates, jobs, told))
+        candidates += [_variant(sources, of_code, variant, solved) for variant in variants]
+        candidates += [_mutant(sources, of_code, mistake, solved, confusion) for mistake in table]
+        lines.extend(_examined(examiner, candidates, answers, jobs, told))
 
     collect(folders, run)
     return [*lines, confusion.line()], confusion
 
 
 def _examined(
-    examiner: Examiner, candidates: Sequence[Candidate], jobs: int, told: Callable[[str], None]
+    examiner: Examiner, candidates: Sequence[Candidate], answers: Answers, jobs: int, told: Callable[[str], None]
 ) -> list[Line]:
     lines: dict[int, Line] = {}
     with tempfile.TemporaryDirectory(prefix="gate-") as folder:
 
         def seated(number: int, candidate: Candidate) -> Waiting:
             place = Path(folder) / str(number)
-            lay_out(place, candidate.texts)
-            return Waiting(lambda _: sitting(place, candidate.course), candidate.only)
+            lay_out(place, candidate.files)
+            return Waiting(lambda _: sitting(place, candidate.course, answers), candidate.only)
 
         waiting = (seated(number, candidate) for number, candidate in enumerate(candidates))
         for index, outcomes, _ in examine_all(examiner, waiting, jobs):
@@ -160,7 +163,7 @@ def _solution(sources: Sources, course: Course) -> Candidate:
             f"{course.name}: solutions", f"{total} points", f"{earned} points", earned == total and not bad, _why(bad)
         )
 
-    return Candidate(f"{course.name}: solutions", course, sources.solved(), judge)
+    return Candidate(f"{course.name}: solutions", course, sources.whole(), judge)
 
 
 def _stubs(sources: Sources, course: Course) -> Candidate:

@@ -56,7 +56,7 @@ def crowd(folder: Path, count: int) -> dict[str, int | None]:
     """Write the submissions; returns the score that each must get, or None for those that cannot be graded."""
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
     course, sources = read_course("default"), Sources(ROOT / "solutions")
-    total = sum(item.points for item in course.graded)
+    total = sum(item.points for item in course.of_code.graded)
     mistakes = read_table(ROOT / "solutions/mistakes")
     variants = read_table(ROOT / "solutions/variants", "variant")
     attacks = read_attacks(ROOT / "tests/project/attacks")

@@ -73,7 +73,7 @@ def measure(name: str, venv: Path | None) -> int:
         path, submission = Path(folder) / "bundle.zip", Path(folder) / "solution"
         path.write_bytes(bundle.packed(bundle.build(ROOT / "scripts/gradescope/bundle.toml", ROOT, course)))
         venv = venv or environment(path)[0]
-        lay_out(submission, Sources(ROOT / "solutions").solved())
+        lay_out(submission, Sources(ROOT / "solutions").whole())
         peak, before = Peak(), used_by_children()
         watcher = threading.Thread(target=peak.watch, daemon=True)
         watcher.start()

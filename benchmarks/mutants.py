@@ -91,7 +91,7 @@ def judge(
 ) -> list[Verdict]:
     """Examine mutants, each in a child; verdicts in the order of `chosen`."""
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
-    course = read_course("default")
+    course = read_course("default").of_code
     verdicts: dict[int, Verdict] = {}
 
     def run(examiner: Examiner) -> None:

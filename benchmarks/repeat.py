@@ -24,7 +24,7 @@ from autograder.roster import read_roster  # noqa: E402
 def main() -> int:
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     folders = (ROOT / "tests" / "public", ROOT / "tests" / "hidden")
-    setting = Setting(read_course("default"), probe(), Limits(), folders, 2)
+    setting = Setting(read_course("default").of_code, probe(), Limits(), folders, 2)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "solution.zip"
         path.write_bytes(zipped(Sources(ROOT / "solutions").solved()))

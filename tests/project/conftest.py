@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from autograder import batch
+from autograder.attacks import Trained, read_trained
 from autograder.course import Course, read_course
 from autograder.engine import Examiner, Outcome, collect
 from autograder.loading import forget
@@ -46,6 +47,20 @@ def repository(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def sources() -> Sources:
     return Sources(ROOT / "solutions")
+
+
+@pytest.fixture(scope="session")
+def trained() -> Trained:
+    """A small student, who has predictions to hand in."""
+    return read_trained(ROOT / "tests/project/attacks")[0]
+
+
+@pytest.fixture(scope="session")
+def answers(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The answers of that student's term."""
+    path = tmp_path_factory.mktemp("held_out") / "answers.json"
+    path.write_bytes(trained.answers)
+    return path
 
 
 @pytest.fixture(scope="session")

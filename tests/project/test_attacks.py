@@ -20,19 +20,19 @@ def attacks(root):
 
 
 @pytest.mark.parametrize("situation", situations(), ids=lambda situation: situation.name.replace(" ", "_"))
-def test_every_attack_gains_nothing(root, sources, course, attacks, situation):
+def test_every_attack_gains_nothing(root, sources, course, attacks, trained, situation):
     folders = (root / "tests/public", root / "tests/hidden")
-    lines = situation.run(partial(hold, attacks, sources, course, folders, 2, lambda _: None))
+    lines = situation.run(partial(hold, attacks, trained, sources, course, folders, 2, lambda _: None))
     assert len(lines) > len(attacks)
     assert [f"{line.what}: {line.found}" for line in lines if not line.held] == []
 
 
 def test_every_row_of_the_threats_that_code_can_try_is_tried(attacks):
-    """31 to 34 and 36 are archives (test_intake), 37 to 40 come with checkpoints, 41 and 42 are reports."""
-    assert set(range(1, 31)) | {35, 43, 44} <= {row for attack in attacks for row in attack.threats}
+    """31 to 34 and 36 are archives (test_intake), 41 and 42 are reports."""
+    assert set(range(1, 31)) | {35, 37, 38, 39, 40, 43, 44} <= {row for attack in attacks for row in attack.threats}
 
 
-def test_the_harness_sees_an_attack_that_succeeds(root, sources, course):
+def test_the_harness_sees_an_attack_that_succeeds(root, sources, course, trained):
     """A solution is the most successful attack there is: what it earns must be seen, and so must a trace."""
     folders = (root / "tests/public", root / "tests/hidden")
     honest = sources.texts["src/attention.py"].split("import annotations", 1)[1]
@@ -40,10 +40,12 @@ def test_the_harness_sees_an_attack_that_succeeds(root, sources, course):
     tried = [
         Attack("solved", (1,), "does it right", honest),
         Attack("answered", (1,), "in a notebook", "", {"A2S1.ipynb": answer}),
+        Attack("learnt", (39,), "has a model", "", trained.files, frozenset({"predictions_rope (public)"})),
     ]
-    lines = situations()[-1].run(partial(hold, tried, sources, course, folders, 2, lambda _: None))
+    lines = situations()[-1].run(partial(hold, tried, trained, sources, course, folders, 2, lambda _: None))
     assert not lines[0].held and "earned" in lines[0].found
     assert not lines[1].held and "earned 3 points: query131 (public)" in lines[1].found
+    assert not lines[2].held and "earned 18 points: london_baseline (public)" in lines[2].found
 
 
 def test_attacks_must_say_what_they_try(tmp_path):

@@ -16,20 +16,23 @@ from autograder import bundle
 from autograder.__main__ import main
 from autograder.course import available, read_course
 from autograder.errors import UserError
+from autograder.held_out import PLACE
 from autograder.schema import complaints
 
 PLAN = "scripts/gradescope/bundle.toml"
 
 
 @pytest.fixture(scope="module")
-def tree(root) -> dict[str, bytes]:
-    return bundle.build(root / PLAN, root, read_course("default"))
+def tree(root, answers) -> dict[str, bytes]:
+    return bundle.build(root / PLAN, root, read_course("default"), answers=answers)
 
 
 @pytest.fixture
-def copy(repository, root) -> Path:
+def copy(repository, root, answers) -> Path:
     shutil.copytree(root / "scripts", repository / "scripts")
     shutil.copy(root / "requirements.txt", repository)
+    (repository / "data/held_out").mkdir(parents=True)
+    shutil.copy(answers, repository / PLACE)
     return repository
 
 
@@ -89,10 +92,10 @@ def test_only_what_grading_imports_is_pinned(tree, tmp_path):
         bundle._pinned(tmp_path / "requirements.txt", {"torch", "numpy"})
 
 
-def test_fallback_is_valid_and_lists_every_exercise_that_counts(root):
+def test_fallback_is_valid_and_lists_every_exercise_that_counts(root, answers):
     for name in available():
         course = read_course(name)
-        content = bundle.build(root / PLAN, root, course)["fallback.json"]
+        content = bundle.build(root / PLAN, root, course, answers=answers)["fallback.json"]
         assert complaints(content) == []
         data = json.loads(content)
         listed = {test["extra_data"]["exercise"]: test["score"] for test in data["tests"]}
@@ -100,14 +103,25 @@ def test_fallback_is_valid_and_lists_every_exercise_that_counts(root):
         assert data["score"] == 0 and "did not finish" in data["output"]
 
 
-def test_deadlines_must_fit_into_the_platforms_minutes(root, tmp_path):
+def test_deadlines_must_fit_into_the_platforms_minutes(root, answers, tmp_path):
     text = (root / "autograder/courses/default.toml").read_text()
     path = tmp_path / "slow.toml"
-    path.write_text(text.replace("minutes = 15", "minutes = 12"))
-    with pytest.raises(UserError, match=r"slow\.toml: .* add up to 760 s, but 12 minutes .* leave 660 s"):
-        bundle.build(root / PLAN, root, read_course(str(path)))
-    path.write_text(text.replace("minutes = 15", "minutes = 14"))
-    assert bundle.build(root / PLAN, root, read_course(str(path)))
+    path.write_text(text.replace("minutes = 25", "minutes = 22"))
+    with pytest.raises(UserError, match=r"slow\.toml: .* add up to 1300 s, but 22 minutes .* leave 1260 s"):
+        bundle.build(root / PLAN, root, read_course(str(path)), answers=answers)
+    path.write_text(text.replace("minutes = 25", "minutes = 23"))
+    assert bundle.build(root / PLAN, root, read_course(str(path)), answers=answers)
+
+
+def test_answers_go_along_if_the_course_asks_and_must_be_there(copy, root, tree, answers, capsys):
+    assert tree[PLACE] == answers.read_bytes()
+    assert PLACE not in bundle.build(root / PLAN, root, read_course("uw447"), answers=answers)
+    (copy / PLACE).write_text("{}")
+    assert main(["--root", str(copy), "bundle"]) == 2
+    assert "answers.json has no 'vocabulary'" in capsys.readouterr().err
+    (copy / PLACE).unlink()
+    assert main(["--root", str(copy), "bundle", "--course", "cs224n"]) == 2
+    assert "answers.json is missing" in capsys.readouterr().err
 
 
 def test_settings_of_pip_go_along_if_given(root, tmp_path):
@@ -181,5 +195,5 @@ def test_run_autograder_without_an_environment_leaves_the_fallback_and_closes_th
     done = subprocess.run(["bash", str(tmp_path / "run_autograder")], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "the results say that it did not finish" in done.stderr
     assert (tmp_path / "results/results.json").read_bytes() == tree["fallback.json"]
-    for name in ("source", "source/tests/hidden/test_split_heads.py", "submission_metadata.json"):
+    for name in ("source", f"source/{PLACE}", "source/tests/hidden/test_split_heads.py", "submission_metadata.json"):
         assert not (tmp_path / name).stat().st_mode & 0o077, name

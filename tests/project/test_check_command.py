@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from autograder.check import _coloured, main
+from autograder.mutants import lay_out
 
 
 def check(folder, *arguments, **environment):
@@ -52,6 +55,30 @@ def test_a_mistake_is_named_with_evidence(student, capsys):
     )
     assert max(map(len, shown.splitlines())) <= 80
     assert "→ src/attention.py, handout 2.3" in shown
+
+
+def test_predictions_are_checked_against_the_data_that_students_have(root, trained, tmp_path, capsys):
+    """Presence, form and dev accuracy, without anything that is held out."""
+    world = json.loads(trained.answers)
+    dev = "".join(f"{question}\t{place}\n" for question, place in world["dev"]).encode()
+    data = {"data/birth_dev.tsv": dev, "data/birth_test_inputs.tsv": b"".join(b"Where?\n" for _ in world["test"])}
+    lay_out(tmp_path, {**trained.files, **data, "vanilla.model.params": b"none"})
+    shutil.copytree(root / "tests/public", tmp_path / "tests/public")
+    assert main(["london_baseline", "predictions_vanilla", "predictions_rope"], tmp_path) == 0
+    assert "2 of 2 checks (dev 56.7 %, 15.0 % asked for)" in capsys.readouterr().out
+    assert main(["predictions_nopretrain"], tmp_path) == 1
+    assert "vanilla.model.params is neither of torch.save nor of safetensors" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    (tmp_path / "data/birth_dev.tsv").unlink()
+    assert main(["predictions_vanilla"], tmp_path) == 1
+    shown = capsys.readouterr().out
+    assert "data/birth_dev.tsv is missing; take it from the student release" in shown
+    for path in tmp_path.glob("vanilla.pretrain.*"):
+        path.unlink()
+    (tmp_path / "vanilla.finetune.params").unlink()
+    assert main(["predictions_vanilla"], tmp_path) == 1
+    assert "· predictions_vanilla     not started" in capsys.readouterr().out
 
 
 def test_unknown_exercise_suggests_the_nearest(student, capsys):

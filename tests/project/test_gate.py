@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from autograder.__main__ import main
 from autograder.course import read_course
-from autograder.mutants import Sources
+from autograder.exercises import ASKING
+from autograder.held_out import supplied, unknown
+from autograder.mutants import Sources, lay_out
 from autograder.verify import Line, table_text, verify
 
 
@@ -22,11 +26,11 @@ def test_gate_holds_and_prints_one_table(root, capsys):
 def gate(root, table, monkeypatch):
     monkeypatch.setattr("autograder.lazy.ANSWERS", {"zeros": "torch.zeros_like(result)"})  # one is enough here
 
-    def run(*slugs, sources=None, variants=()):
+    def run(*slugs, sources=None, variants=(), answers=unknown, course=None):
         rows = [table[slug] for slug in slugs]
         folders = [root / "tests/public", root / "tests/hidden"]
         given = sources or Sources(root / "solutions")
-        return verify(given, rows, variants, [read_course("default")], folders, 2, lambda _: None)[0]
+        return verify(given, rows, variants, [course or read_course("default")], folders, answers, 2, lambda _: None)[0]
 
     return run
 
@@ -52,8 +56,6 @@ def test_gate_stops_a_stub_that_earns_points(gate, repository):
 
 
 def test_gate_stops_a_mistake_that_loses_too_little_or_too_much(gate, table, monkeypatch):
-    from dataclasses import replace
-
     slug = "attn_scaled.not_scaled"
     for also_breaks in ((), (*table[slug].also_breaks, "split_heads")):
         monkeypatch.setitem(table, slug, replace(table[slug], also_breaks=also_breaks))
@@ -61,8 +63,6 @@ def test_gate_stops_a_mistake_that_loses_too_little_or_too_much(gate, table, mon
 
 
 def test_gate_stops_a_mistake_that_is_not_named(gate, table, monkeypatch):
-    from dataclasses import replace
-
     slug = "attn_scaled.not_scaled"
     odd = replace(table[slug], slug="attn_scaled.divided_by_three", body=("return A / 3",))
     monkeypatch.setitem(table, "odd", odd)
@@ -74,6 +74,23 @@ def test_gate_stops_a_mistake_that_is_not_named(gate, table, monkeypatch):
 def test_gate_stops_a_variant_that_loses_points(gate, table):
     lines = off(gate(variants=[table["merge_heads.heads_reversed"]]))
     assert lines["right: merge_heads.heads_reversed"].found.startswith("loses ")
+
+
+def test_gate_grades_what_the_solutions_were_trained_to(gate, trained, repository, answers):
+    """With predictions, full marks; without them, or without the answers, it says so and does not hold."""
+    code = {name: content for name, content in trained.files.items() if name.startswith("src/")}
+    learnt = {name: content for name, content in trained.files.items() if name not in code}
+    known, default = supplied(answers), read_course("default")
+    course = replace(default, items={slug: item for slug, item in default.items.items() if slug in ASKING})
+    lay_out(repository / "solutions", code)
+    without = off(gate(sources=Sources(repository / "solutions"), answers=known, course=course))
+    assert "not handed in" in without["default: solutions"].notes[0]
+    lay_out(repository / "solutions/trained", learnt)
+    held = {line.what: line for line in gate(sources=Sources(repository / "solutions"), answers=known, course=course)}
+    assert held["default: solutions"].held and held["default: solutions"].found == "20 points"
+    assert held["default: stubs"].held
+    unanswered = off(gate(sources=Sources(repository / "solutions"), course=course))
+    assert "no held-out answers were given" in unanswered["default: solutions"].notes[0]
 
 
 def test_table_marks_what_is_off():

@@ -55,11 +55,12 @@ def stable(out: Path, name: str) -> dict:
     return content
 
 
-def test_examples_get_exactly_what_they_earn(root, tmp_path, quick, capsys):
+def test_examples_get_exactly_what_they_earn(root, tmp_path, quick, sources, capsys):
     assert grade(root, tmp_path, "--examples", "--course", quick) == 0
     scores = {path.parent.name: read(tmp_path, path.parent.name)["score"] for path in tmp_path.glob("*/results.json")}
+    full = 120 if sources.trained else 100  # without them, nothing is handed in for predictions
     assert scores == {
-        "perfect": 100, "clumsy": 100, "blank": 0, "hostile": 0,
+        "perfect": full, "clumsy": full, "blank": 0, "hostile": 0,
         "no_diagonal": 74, "pairs_halves": 80, "right_anchored": 86,
     }  # fmt: skip
     assert "7 graded, 0 could not be graded" in capsys.readouterr().out
@@ -69,7 +70,7 @@ def test_examples_get_exactly_what_they_earn(root, tmp_path, quick, capsys):
     wrong = next(test for test in content["tests"] if test["name"] == "apply_rotary_emb (hidden)")
     assert "You pair feature i with feature i + d/2" in wrong["output"] and wrong["status"] == "failed"
     assert content["extra_data"]["isolation"] != "weak"
-    assert set(content["extra_data"]["hashes"]) == {"course", "checks", "grader", "limits", "submission"}
+    assert set(content["extra_data"]["hashes"]) == {"course", "checks", "grader", "limits", "answers", "submission"}
     assert "ignored __MACOSX" in read(tmp_path, "clumsy")["output"]
 
 

@@ -120,6 +120,16 @@ def test_held_out_answers_stop_the_release(repository, capsys):
     assert "README.md holds text of data/held_out/birth_test.tsv" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("form", ["{}\t{}", '["{}", "{}"]'])
+def test_answers_to_test_questions_stop_the_release_and_those_to_dev_questions_do_not(form, tmp_path):
+    names = {"dev": "Mara Quell", "test": "Ivo Brandt"}
+    pairs = {split: [[f"Where was {name} born?", "Lisbon"]] for split, name in names.items()}
+    (tmp_path / "answers.json").write_text(json.dumps(pairs | {"vocabulary": "abc"}))
+    secrets = Secrets.read(tmp_path, solutions=[], answers=["answers.json"])
+    texts = {split: form.format(*pair[0]).encode() for split, pair in pairs.items()}
+    assert leaks(texts | {"questions": b"Where was Ivo Brandt born?\n"}, secrets) == ["test holds text of answers.json"]
+
+
 def test_marker_in_the_tree_is_a_leak():
     found = leaks({"a.md": b"text\n# BEGIN SOLUTION x\n"}, Secrets({}, {}, {}))
     assert found == ["a.md:2 holds a marker"]

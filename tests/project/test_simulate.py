@@ -39,8 +39,8 @@ def course(root, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def packed(root, course, tmp_path_factory) -> Path:
-    tree = bundle.build(root / "scripts/gradescope/bundle.toml", root, read_course(str(course)))
+def packed(root, course, answers, tmp_path_factory) -> Path:
+    tree = bundle.build(root / "scripts/gradescope/bundle.toml", root, read_course(str(course)), answers=answers)
     path = tmp_path_factory.mktemp("dist") / "gradescope-twice.zip"
     path.write_bytes(bundle.packed(tree))
     return path
@@ -60,16 +60,16 @@ def run(packed: Path, submission: Path, *arguments: object) -> tuple[int, dict]:
 
 
 @pytest.fixture(scope="module")
-def solved(packed, sources, tmp_path_factory) -> tuple[int, dict, Path]:
+def solved(packed, sources, trained, tmp_path_factory) -> tuple[int, dict, Path]:
     """The solution, more than a day late."""
     path = tmp_path_factory.mktemp("solved") / "solved.zip"
-    path.write_bytes(zipped(sources.solved()))
+    path.write_bytes(zipped({**sources.solved(), **trained.files}))
     return *run(packed, path, "--late", 26), path.with_suffix(".json")
 
 
 def test_solution_gets_full_marks_and_is_told_to_be_late(solved):
     code, content, _ = solved
-    assert code == 0 and content["score"] == 100
+    assert code == 0 and content["score"] == 120
     assert {test["status"] for test in content["tests"]} == {"passed"}
     assert content["output"].startswith("Handed in 1 d 2 h late.")
     assert content["extra_data"]["seconds_late"] // 3600 == 26
@@ -86,7 +86,7 @@ def test_stub_gets_nothing_and_the_same_results_as_by_hand(packed, course, blank
     path.write_bytes(zipped(blank | {"mine.zip": zipped(sources.solved())}))  # a zip in the zip is not opened
     code, content = run(packed, path)
     told = capsys.readouterr().out
-    assert code == 0 and content["score"] == 0 and "0 of 100 points" in told
+    assert code == 0 and content["score"] == 0 and "0 of 120 points" in told
     assert "✗   0 / 3   split_heads (hidden)" in told and "not started" in told
     assert "ignored mine.zip: archives inside a submission are not opened" in content["output"]
     arguments = ["--course", str(course), "--out", str(tmp_path / "out"), "--no-namespaces"]
@@ -120,7 +120,7 @@ def test_over_the_daily_limit_nothing_is_run_and_nothing_changes(packed, solved,
     path = tmp_path / "third.zip"
     path.write_bytes(zipped(blank))
     code, content = run(packed, path, "--previous", solved[2], "--previous", solved[2])
-    assert code == 0 and content["score"] == 100 and content["extra_data"]["over_limit"]
+    assert code == 0 and content["score"] == 120 and content["extra_data"]["over_limit"]
     assert "Not graded: only 2 submissions" in capsys.readouterr().out
 
 
@@ -184,7 +184,7 @@ def test_no_check_begins_after_the_end_of_the_whole_run(root, course):
     folders = container.check_folders(root)
     collect(folders, lambda examiner: outcomes.extend(examiner.examine(Sitting(made, nobody, until=time.monotonic()))))
     found = rows(made, outcomes)
-    assert {row.verdict for row in found} == {"could not check"} and len(found) == 36
+    assert {row.verdict for row in found} == {"could not check"} and len(found) == 43
     assert OUT_OF_TIME in grade.trouble_with(outcomes, found)
     content = results(made, found, WEAK, None, "", {})
     assert "took too long" in content["tests"][0]["output"]
