@@ -98,7 +98,9 @@ def _import_all(folder: Path, modules: list[str]) -> list[str]:
         spec = importlib.util.spec_from_file_location(Path(name).stem, folder / name)
         assert spec is not None and spec.loader is not None
         try:
-            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[module.__name__] = module  # where dataclasses look for the module that they are in
+            spec.loader.exec_module(module)
         except BaseException as error:
             wrong.append(f"{name} does not import: {type(error).__name__}: {error}".splitlines()[0])
     return wrong

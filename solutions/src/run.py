@@ -14,17 +14,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import checkpoints
 import torch
 from checkpoints import Mistake
-from curves import draw_knowledge, draw_training
 from dataset import CharCorruptionDataset, NameDataset
 from decoding import answer
-from logs import Log
 from model import GPT, GPTConfig
 from recipes import RECIPES, Phase, Recipe
-from trainer import Trainer, best_device
+from trainer import History, Trainer, best_device
+
+if TYPE_CHECKING:
+    from logs import Log
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,10 @@ class Run:
         made = Path(read).stat().st_mtime_ns if read and Path(read).is_file() else 0
         texts = (len(dataset), checkpoints.characters(self.corpus))
         identity = repr((model.config, phase, self.options.seed, made, texts))
-        return Trainer(model, dataset, phase, self.options.seed, saved, identity, log.write)
+        trainer = Trainer(model, dataset, phase, self.options.seed, saved, identity, log.write)
+        if isinstance(dataset, NameDataset):
+            trainer.judge = dev_accuracy(self, model)
+        return trainer
 
 
 def initialize_model(run: Run, variant: str) -> GPT:
@@ -69,35 +74,30 @@ def initialize_model(run: Run, variant: str) -> GPT:
     # END SOLUTION initialize_model
 
 
-def pretrain(run: Run, model: GPT, log: Log) -> Trainer:
-    """Train the model on the corpus, with holes in its documents. Returns the trainer that did it."""
+def pretrain(run: Run, model: GPT, log: Log) -> History:
+    """Train the model on the corpus, with holes in its documents. Returns what the trainer's train() returns."""
     phase = run.recipe.pretrain
     if run.options.pretrain_lr is not None:
         phase = replace(phase, lr=run.options.pretrain_lr)
-    # TODO(pretrain): make a trainer with run.trainer(...) for the right dataset, let it train, and return it.
+    # TODO(pretrain): make a trainer for the right dataset with run.trainer(...), and let it train.
     # BEGIN SOLUTION pretrain
-    trainer = run.trainer(model, run.corpus, phase, log)
-    trainer.train()
-    return trainer
+    return run.trainer(model, run.corpus, phase, log).train()
     # END SOLUTION pretrain
 
 
-def finetune(run: Run, model: GPT, log: Log) -> Trainer:
+def finetune(run: Run, model: GPT, log: Log) -> History:
     """Train the model on questions and answers, from the parameters that pretraining left, if there are any."""
     options = run.options
     pairs = NameDataset(run.corpus, read_text(options.finetune_corpus_path))
     phase = run.recipe.finetune if options.reading_params_path else run.recipe.finetune_only
     if options.finetune_lr is not None:
         phase = replace(phase, lr=options.finetune_lr)
-    # TODO(finetune): if options.reading_params_path was given, first load it: checkpoints.load(model, Path(...),
-    # run.corpus). Then as in pretrain, with the pairs; set trainer.judge = dev_accuracy(run, model) before it trains.
+    # TODO(finetune): if options.reading_params_path was given, first load it, with checkpoints.load (it wants a Path).
+    # Then as in pretrain, but with the pairs.
     # BEGIN SOLUTION finetune
     if options.reading_params_path:
         checkpoints.load(model, Path(options.reading_params_path), run.corpus)
-    trainer = run.trainer(model, pairs, phase, log)
-    trainer.judge = dev_accuracy(run, model)
-    trainer.train()
-    return trainer
+    return run.trainer(model, pairs, phase, log).train()
     # END SOLUTION finetune
 
 
@@ -122,6 +122,8 @@ def evaluate(run: Run, model: GPT) -> None:
         right = sum(mine == place for mine, place in zip(predictions, places, strict=True))
         print(f"Correct: {right} out of {len(lines)}: {100 * right / len(lines)}%")
         if options.tb_expt_name:
+            from curves import draw_knowledge  # here, because it takes a while to load
+
             picture = Path("expt") / options.tb_expt_name / "knowledge.png"
             draw_knowledge(picture, predictions, places)
             print(f"what it knows: {picture}")
@@ -146,16 +148,19 @@ def dev_accuracy(run: Run, model: GPT) -> Callable[[], float] | None:
 
 def train(run: Run, model: GPT) -> None:
     """Pretrain or finetune, then write parameters and curves. (Given.)"""
+    from curves import draw_training  # here, because these take a while to load
+    from logs import Log
+
     options = run.options
     name = options.tb_expt_name or Path(options.writing_params_path).name.removesuffix(".params")
     began = time.monotonic()
     with Log(Path("expt") / name) as log:
-        trainer = (pretrain if options.function == "pretrain" else finetune)(run, model, log)
+        history = (pretrain if options.function == "pretrain" else finetune)(run, model, log)
     checkpoints.save(model, Path(options.writing_params_path), run.recipe.name, run.corpus)
     picture = Path("expt") / name / "training.png"
-    draw_training(picture, trainer.history, f"{options.function} {options.variant}")
-    if trainer.history.accuracy:
-        print(f"dev accuracy {100 * trainer.history.accuracy[-1][1]:.1f}%")
+    draw_training(picture, history, f"{options.function} {options.variant}")
+    if history.accuracy:
+        print(f"dev accuracy {100 * history.accuracy[-1][1]:.1f}%")
     print(f"parameters in {options.writing_params_path}, curves in {picture} ({time.monotonic() - began:.0f} s)")
 
 

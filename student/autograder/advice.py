@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from autograder.diagnose import TOGETHER
 from autograder.engine import Outcome
 from autograder.findings import SPOKEN
+from autograder.report import inert
 from autograder.results import Row
 
 STEPS = (
@@ -117,4 +118,5 @@ def _says(outcomes: Sequence[Outcome]) -> str:
             return outcome.says
     finding = outcomes[0].finding
     assert finding is not None
-    return f"{SPOKEN[finding.kind]}."
+    said = finding.headline.removeprefix(f"{outcomes[0].exercise}: ") if finding.open else SPOKEN[finding.kind]
+    return f"{inert(said)}."

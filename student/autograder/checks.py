@@ -29,9 +29,10 @@ def fail(
     cause: str = "",
     also: tuple[str, ...] = (),
     picture: Picture | None = None,
+    open: bool = False,
 ) -> NoReturn:
     """Fail the running check; `cause` is the slug of a known mistake that was recognised."""
-    raise CheckFailed(Finding(kind, headline, evidence, cause, also, picture=picture))
+    raise CheckFailed(Finding(kind, headline, evidence, cause, also, picture=picture, open=open))
 
 
 def matches_reference(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:

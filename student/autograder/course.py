@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from autograder.compare import Tolerance
 from autograder.errors import UserError
-from autograder.exercises import DEFINES, EXERCISES
+from autograder.exercises import ASKING, DEFINES, EXERCISES, PREDICTIONS
 
 FOLDER = Path(__file__).parent / "courses"
 Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]
@@ -20,6 +20,8 @@ Output = Literal["md", "text"]
 MAX_MINUTES = 40  # that Gradescope gives a run
 Run = Literal["definitions", "cells"]  # how much of a notebook, or of a script exported from one, is run
 PARTS = ("public", "hidden")  # of an exercise's checks, in the order in which they are run
+PARAMS, DEV_LINES, TEST_LINES = ".params", ".dev.predictions", ".test.predictions"  # how files of predictions end
+LEAST_SAMPLE = 10
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,14 @@ class Item:
     def points_of(self, part: str) -> int:
         return self.public if part == "public" else self.hidden
 
+    def runs(self, part: str) -> bool:
+        """Do checks of this part run student code? Of files that were made before, the public ones only read them."""
+        return self.slug not in ASKING or (self.slug in PREDICTIONS and part == "hidden")
+
+    def file(self, ending: str) -> str:
+        """The one of its files that ends like this."""
+        return next(file for file in self.files if file.endswith(ending))
+
 
 @dataclass(frozen=True)
 class Platform:
@@ -66,6 +76,7 @@ class Course:
     thresholds: Mapping[str, float]
     required: int
     extra_credit: int
+    sample: int = 40  # predictions of each file that are made again
     output: Output = "md"  # how Gradescope is told to show messages
     gradescope: Platform = Platform()
 
@@ -73,6 +84,16 @@ class Course:
     def graded(self) -> list[Item]:
         """What the grader grades, in the order of the file."""
         return [item for item in self.items.values() if item.by == "grader"]
+
+    @property
+    def asks(self) -> bool:
+        """Does it grade anything for which the held-out answers are needed?"""
+        return any(item.slug in ASKING for item in self.graded)
+
+    @property
+    def of_code(self) -> Course:
+        """The same without what takes a trained model: what can be graded of code alone."""
+        return replace(self, items={slug: item for slug, item in self.items.items() if slug not in ASKING})
 
     @property
     def files(self) -> dict[str, tuple[str, ...]]:
@@ -92,7 +113,7 @@ class Course:
     @property
     def retries(self) -> int:
         """Seconds that a submission has beyond its deadlines, to load a notebook again without what ended a worker."""
-        return 2 * self.longest
+        return 2 * max((item.deadline for item in self.graded if item.slug not in ASKING), default=0)
 
     def tolerance(self, slug: str) -> Tolerance:
         return self.tolerances[EXERCISES[slug].tolerance] if slug in EXERCISES else Tolerance()
@@ -113,7 +134,7 @@ def read_course(name: str, folder: Path = FOLDER) -> Course:
 class _Reader:
     """Reads one file; every complaint names the file, the line and the key."""
 
-    KEYS = ("title", "output", "totals", "tolerance", "threshold", "gradescope", "section")
+    KEYS = ("title", "output", "totals", "tolerance", "threshold", "predictions", "gradescope", "section")
     PLATFORM_KEYS = ("minutes", "daily_limit", "visibility", "leaderboard")
     SECTION_KEYS = ("title", "files", "run", "deadline", "visibility", "exercises")
     ITEM_KEYS = (
@@ -150,6 +171,7 @@ class _Reader:
             thresholds=self._numbers("threshold", {"query_error": 0.05}),
             required=self._get(totals, "required", int, ""),
             extra_credit=self._get(totals, "extra_credit", int, ""),
+            sample=self._sample(),
             output=self._choice(self.data, "output", get_args(Output), "md", ""),
             gradescope=platform,
         )
@@ -200,6 +222,12 @@ class _Reader:
         if deadline <= 0:
             raise self._wrong("deadline", "must be a positive number of seconds", slug)
         threshold = self._get(entry, "threshold", float, slug) if "threshold" in entry else None
+        if threshold is not None and not 0 < threshold < 1:
+            raise self._wrong("threshold", "must lie between 0 and 1", slug)
+        if by == "grader" and slug in PREDICTIONS:
+            for ending in (PARAMS, DEV_LINES, TEST_LINES):
+                if sum(file.endswith(ending) for file in files) != 1:
+                    raise self._wrong("files", f"must name one file that ends in {ending}", slug)
         return Item(
             slug=slug,
             section=title,
@@ -216,6 +244,14 @@ class _Reader:
             threshold=threshold,
             run=self._choice(section, "run", get_args(Run), "definitions", title),
         )
+
+    def _sample(self) -> int:
+        given = self._get(self.data, "predictions", dict, "", {})
+        self._known(given, ("sample",), "")
+        size: int = self._get(given, "sample", int, "", Course.sample)
+        if size < LEAST_SAMPLE:
+            raise self._wrong("sample", f"must be at least {LEAST_SAMPLE}, or chance decides")
+        return size
 
     def _platform(self) -> Platform:
         given = self._get(self.data, "gradescope", dict, "", {})

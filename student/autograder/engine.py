@@ -23,6 +23,7 @@ from autograder.diagnose import TOGETHER, sentence
 from autograder.errors import UserError
 from autograder.exercises import DEFINES
 from autograder.findings import CheckFailed, Finding, Measure
+from autograder.held_out import Answers, unknown
 from autograder.loading import forget
 from autograder.references import Reference
 from autograder.submission import Submission
@@ -44,7 +45,7 @@ class Outcome:
     says: str = ""  # the sentence of the mistake that the finding names
     trouble: str = ""  # why we could not check
     file: str = ""  # of the submission, from which the answer was taken
-    note: str = ""  # what a public check tells even if it passes
+    note: str = ""  # what is told even if it passes
     measure: Measure | None = None
 
 
@@ -56,6 +57,7 @@ class Sitting:
     submission: Submission
     close: Callable[[], None] = lambda: None  # ends whatever serves the submission
     until: float | None = None  # on the monotonic clock: no check begins later
+    answers: Answers = unknown  # to what the predictions of submissions are about
 
 
 class Examiner:
@@ -93,10 +95,10 @@ class Examiner:
 
 
 def _placed(outcome: Outcome, submission: Submission) -> Outcome:
-    """With the file that the answer came from, and what a public check noted: it may hold what student code says."""
-    note, measure = submission._noted()
+    """With the file that the answer came from, and what the check noted."""
+    note, measure = submission._noted(outcome.part)
     file = submission._file_of(DEFINES.get(outcome.exercise, outcome.exercise))
-    return replace(outcome, file=file, note=note if outcome.part == "public" else "", measure=measure)
+    return replace(outcome, file=file, note=note, measure=measure)
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class _Check:
             "course": lambda: sitting.course,
             "reference": lambda: self.reference,
             "tolerance": lambda: sitting.course.tolerance(self.exercise),
+            "answers": lambda: sitting.answers,  # to be asked only for what was handed in
         }
         name = self.item.name
         try:
@@ -134,6 +137,8 @@ class _Check:
             self.item.ihook.pytest_pyfunc_call(pyfuncitem=self.item)
         except CheckFailed as failed:
             return Outcome(self.exercise, self.part, name, self.claim, "failed", failed.finding)
+        except UserError as error:  # something that is missing, said in one line
+            return Outcome(self.exercise, self.part, name, self.claim, "could not check", trouble=str(error))
         except Exception as error:
             trouble = "".join(traceback.format_exception(error)).strip()
             return Outcome(self.exercise, self.part, name, self.claim, "could not check", trouble=trouble)

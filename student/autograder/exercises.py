@@ -11,6 +11,7 @@ from torch import Tensor
 
 from autograder.compare import Tolerance, compare_form, compare_values, difference, first_index
 from autograder.findings import CheckFailed, Finding
+from autograder.held_out import Split
 from autograder.perform import Reply, Request
 from autograder.pictures import maps
 from autograder.plain import Config, Plain
@@ -28,6 +29,16 @@ DEFINES: Mapping[str, str] = {
     "char_vocabulary": "CharCorruptionDataset",
     "name_dataset": "NameDataset",
 }
+
+
+# Exercises whose answers are files that a trained model wrote: the variant of the model, as run.py is told, and the
+# questions by which the course's threshold is measured.
+PREDICTIONS: Mapping[str, tuple[str, Split]] = {
+    "predictions_nopretrain": ("vanilla", "dev"),
+    "predictions_vanilla": ("vanilla", "dev"),
+    "predictions_rope": ("rope", "test"),
+}
+ASKING = frozenset({"london_baseline", *PREDICTIONS})  # about the questions of a term, which only its data answers
 
 
 @dataclass(frozen=True)

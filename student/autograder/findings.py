@@ -52,7 +52,7 @@ SPOKEN: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One failure. Only `kind`, `cause` and `where` may be shown for hidden checks."""
+    """One failure. Only `kind`, `cause` and `where` may be shown for hidden checks, unless it is `open`."""
 
     kind: Kind
     headline: str
@@ -61,6 +61,7 @@ class Finding:
     also: tuple[str, ...] = ()  # mistakes in the steps below that would look the same from here
     where: str = ""  # "TypeError, src/attention.py line 12": never text chosen by the student's code
     picture: Picture | None = None  # of values; drawn for public checks only
+    open: bool = False  # all of it may be shown, of a hidden check, too: it holds nothing that is hidden
 
 
 @dataclass

@@ -142,15 +142,8 @@ class Loader:
     def locate(self, name: str) -> Path | None:
         """An expected file at its place, or else in the shallowest folder that has it."""
         if name not in self.places:
-            self.places[name] = self._search(name)
+            self.places[name] = located(self.root, name)
         return self.places[name]
-
-    def _search(self, name: str) -> Path | None:
-        for depth in range(DEPTH + 1):
-            for path in sorted(self.root.glob("*/" * depth + name)):
-                if path.is_file():
-                    return path
-        return None
 
     def _load(self, path: Path, candidate: str) -> _Module | Sheet | BaseException:
         if path not in self.loaded:
@@ -185,6 +178,15 @@ class Loader:
         for entry in (folder.parent / "src", folder / "src", folder):
             if entry.is_dir() and entry.is_relative_to(self.root) and str(entry) not in sys.path:
                 sys.path.insert(0, str(entry))
+
+
+def located(root: Path, name: str) -> Path | None:
+    """An expected file below a folder: at its place, or else in the shallowest folder that has it."""
+    for depth in range(DEPTH + 1):
+        for path in sorted(root.glob("*/" * depth + name)):
+            if path.is_file():
+                return path
+    return None
 
 
 class _Module:

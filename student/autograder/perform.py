@@ -14,7 +14,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from typing import Any, Literal, NoReturn
 import torch
 from torch import Tensor
 
+from autograder import scripts
 from autograder.loading import Loader, Unloadable
 from autograder.plain import Config, Handle, Plain, plain
 from autograder.sheets import Stopped
@@ -32,9 +33,9 @@ from autograder.sheets import Stopped
 class Request:
     """One thing to do. `target` is a name in the submission, or a handle made before."""
 
-    do: Literal["call", "create", "items", "value", "load"]
+    do: Literal["call", "create", "items", "value", "load", "script"]
     target: str | Handle
-    method: str = ""
+    method: str = ""  # of a script, the file that it is to write
     arguments: tuple[Plain, ...] = ()
     options: dict[str, Plain] = field(default_factory=dict)
     state: dict[str, Tensor] | None = None  # weights to load by name
@@ -42,6 +43,20 @@ class Request:
     members: tuple[str, ...] = ()  # of the object, whose gradients are asked for as well
     give_back: bool = False  # the arguments, as they are after the call
     packed: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # see `wire.pack_request`
+
+
+@dataclass(frozen=True)
+class Script:
+    """A command line of the student's own, `python name arguments`, in a folder that holds these files only."""
+
+    name: str
+    arguments: tuple[str, ...]
+    output: str  # the file that it writes, which is what is wanted of it
+    files: Mapping[str, Path | bytes]
+
+    @property
+    def request(self) -> Request:
+        return Request("script", self.name, self.output, self.arguments)
 
 
 @dataclass(frozen=True)
@@ -83,9 +98,21 @@ class Performer:
     def file_of(self, name: str) -> str:
         return self.loader.file_of(name)
 
+    @property
+    def root(self) -> Path:
+        return self.loader.root
+
+    def handed_in(self, name: str) -> Path | None:
+        return self.loader.locate(name)
+
     def perform_all(self, requests: Sequence[Request]) -> list[Reply | Trouble]:
         """One after the other; see `Channel`."""
         return [self.perform(request) for request in requests]
+
+    def run(self, script: Script, seconds: int) -> Reply | Trouble:
+        """In this process, and without a limit of time."""
+        with scripts.folder_of(script.files) as folder, contextlib.chdir(folder):
+            return Performer(Loader(folder, {})).perform(script.request)
 
     def perform(self, request: Request) -> Reply | Trouble:
         """Do what is asked; whatever student code raises becomes a Trouble."""
@@ -143,6 +170,13 @@ class Performer:
         """Only find names, so that what a file does when it is loaded is told from what it does later."""
         assert isinstance(request.target, str)
         return Reply({**self.loader.files_like(request.target)})
+
+    def _script(self, request: Request) -> Reply:
+        """Run it in the present folder, and bring back what it wrote."""
+        assert isinstance(request.target, str)
+        arguments = [str(argument) for argument in request.arguments]
+        scripts.run(self.loader.root / request.target, request.target, arguments)
+        return Reply(scripts.written(Path(request.method)))
 
     def _object(self, request: Request) -> Any:
         assert isinstance(request.target, Handle)

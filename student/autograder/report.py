@@ -51,7 +51,7 @@ def message(outcome: Outcome, handout: str, files: tuple[str, ...]) -> Message |
     finding = outcome.finding
     if finding is None:
         return None
-    if outcome.part == "hidden":
+    if outcome.part == "hidden" and not finding.open:
         headline = f"{outcome.exercise}: {SPOKEN[finding.kind]}"
         evidence = [f"Asked for: {outcome.claim}."]
         if finding.where:

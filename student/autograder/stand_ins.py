@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -49,6 +49,28 @@ class Inert:
 
     def __repr__(self) -> str:
         return "nothing"
+
+
+class Bar:
+    """In the place of tqdm's bar: what it goes over, and nothing to see."""
+
+    def __init__(self, iterable: Iterable[Any] = (), *_: object, **__: object) -> None:
+        self.iterable = iterable
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.iterable)
+
+    def __len__(self) -> int:
+        return len(self.iterable)  # type: ignore[arg-type]
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return Inert()
 
 
 class Missing:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 from torch import Tensor
 
 from autograder.cells import said_place
 from autograder.findings import CheckFailed, Finding, Measure
-from autograder.perform import Reply, Request, Trouble
+from autograder.perform import Reply, Request, Script, Trouble
 from autograder.plain import Handle, Plain
 
 
 class Channel(Protocol):
     """Whatever carries out requests: in this process, or in a worker."""
+
+    @property
+    def root(self) -> Path:
+        """The folder of the submission."""
+        ...
 
     epoch: int  # another number means another process: objects that were made before are gone
 
@@ -30,6 +36,14 @@ class Channel(Protocol):
         """The file of the submission in which a name was found, if it was."""
         ...
 
+    def handed_in(self, name: str) -> Path | None:
+        """Where a file of the submission lies, if it was handed in. Nobody but the student has written to it."""
+        ...
+
+    def run(self, script: Script, seconds: int) -> Reply | Trouble:
+        """Run a script where nothing of the submission is but the files it names; the reply is what it wrote."""
+        ...
+
 
 class Submission:
     """The submission under test. `submission.split_heads(x, 3)` calls the student's function."""
@@ -37,7 +51,7 @@ class Submission:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._kept: dict[str, Instance] = {}
-        self._notes: list[str] = []
+        self._notes: list[tuple[str, bool]] = []
         self._measure: Measure | None = None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -51,17 +65,17 @@ class Submission:
     def _file_of(self, name: str) -> str:
         return self._channel.file_of(name)
 
-    def note(self, text: str) -> None:
-        """Something to tell of the running check, also if it passes."""
-        self._notes.append(text)
+    def note(self, text: str, *, always: bool = False) -> None:
+        """Something to tell of the running check, also if it passes; of a hidden one only what is told `always`."""
+        self._notes.append((text, always))
 
     def measured(self, measure: Measure) -> None:
         """A number that the running check found, for a leaderboard."""
         self._measure = measure
 
-    def _noted(self) -> tuple[str, Measure | None]:
-        """What was noted and measured since this was asked last."""
-        told, self._notes = "; ".join(self._notes), []
+    def _noted(self, part: str) -> tuple[str, Measure | None]:
+        """What was noted, as far as a check of this part may tell it, and measured since this was asked last."""
+        told, self._notes = "; ".join(text for text, always in self._notes if always or part == "public"), []
         measure, self._measure = self._measure, None
         return told, measure
 
@@ -108,6 +122,20 @@ class Submission:
     def value(self, name: str) -> Plain:
         """The value of a variable; arrays are taken as tensors."""
         return self._ask(Request("value", name), name).value
+
+    @property
+    def root(self) -> Path:
+        """The folder of the submission."""
+        return self._channel.root
+
+    def handed_in(self, name: str) -> Path | None:
+        """Where a file of the submission lies, if it was handed in."""
+        return self._channel.handed_in(name)
+
+    def run(self, script: Script, seconds: int) -> Reply | CheckFailed:
+        """Run a script of the student's with these files, for so long at most; the reply is what it wrote."""
+        reply = self._channel.run(script, seconds)
+        return failure(reply, script.name) if isinstance(reply, Trouble) else reply
 
     def ask_all(self, requests: Sequence[Request], name: str) -> list[Reply | CheckFailed]:
         """Several requests at once, which is quicker. Those after one that killed the process are not answered."""

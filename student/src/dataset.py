@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -81,3 +83,22 @@ class NameDataset(Dataset[tuple[Tensor, Tensor]]):
         x = example.ljust(self.block_size, PAD_CHAR)
         y = PAD_CHAR * (len(question) - 1) + x[len(question) :]
         return encode(x[:-1], self.stoi), encode(y, self.stoi)
+
+
+def main(arguments: list[str]) -> None:
+    """python src/dataset.py namedata|charcorruption: print a few examples. (Given.)"""
+    if arguments not in (["namedata"], ["charcorruption"]):
+        sys.exit("dataset.py: say what to show: python src/dataset.py namedata, or charcorruption")
+    for name in ("wiki.txt", "birth_places_train.tsv"):
+        if not Path("data", name).is_file():
+            sys.exit(f"dataset.py: data/{name} is missing; run this from the folder that holds src/ and data/")
+    corpus = CharCorruptionDataset(Path("data/wiki.txt").read_text(encoding="utf-8"), block_size=128)
+    pairs = Path("data/birth_places_train.tsv").read_text(encoding="utf-8")
+    dataset = corpus if arguments == ["charcorruption"] else NameDataset(corpus, pairs)
+    for index in range(4):
+        for label, numbers in zip("xy", dataset[index], strict=True):
+            print(f"{label}: {''.join(corpus.itos[int(number)] for number in numbers)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,204 @@
+"""Pretrain, finetune, evaluate.
+
+python src/run.py pretrain VARIANT data/wiki.txt --writing_params_path OUT
+python src/run.py finetune VARIANT data/wiki.txt --finetune_corpus_path TSV --writing_params_path OUT
+                  [--reading_params_path PRETRAINED]
+python src/run.py evaluate VARIANT data/wiki.txt --reading_params_path IN --eval_corpus_path TSV --outputs_path OUT
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import checkpoints
+import torch
+from checkpoints import Mistake
+from dataset import CharCorruptionDataset, NameDataset
+from decoding import answer
+from model import GPT, GPTConfig
+from recipes import RECIPES, Phase, Recipe
+from trainer import History, Trainer, best_device
+
+if TYPE_CHECKING:
+    from logs import Log
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command: what it was asked for, and the corpus that it reads."""
+
+    options: argparse.Namespace
+    recipe: Recipe
+    corpus: CharCorruptionDataset
+
+    def trainer(self, model: GPT, dataset: CharCorruptionDataset | NameDataset, phase: Phase, log: Log) -> Trainer:
+        """A trainer with the run's seed, which goes on where the same command was interrupted. (Given.)"""
+        saved = Path(f"{self.options.writing_params_path}.resume")
+        read = self.options.reading_params_path
+        made = Path(read).stat().st_mtime_ns if read and Path(read).is_file() else 0
+        texts = (len(dataset), checkpoints.characters(self.corpus))
+        identity = repr((model.config, phase, self.options.seed, made, texts))
+        trainer = Trainer(model, dataset, phase, self.options.seed, saved, identity, log.write)
+        if isinstance(dataset, NameDataset):
+            trainer.judge = dev_accuracy(self, model)
+        return trainer
+
+
+def initialize_model(run: Run, variant: str) -> GPT:
+    """A new model of the run's recipe; `variant` is "vanilla" (learned positions) or "rope".
+
+    Example: with the recipe `original`, a model of 4 layers, 8 heads and 256 features.
+    """
+    recipe = run.recipe
+    # TODO(initialize_model): make a GPTConfig from the recipe (its dropout is meant for all three dropouts),
+    # with rope only for the variant "rope", and return a GPT made from it.
+    raise NotImplementedError("initialize_model is not started yet")
+
+
+def pretrain(run: Run, model: GPT, log: Log) -> History:
+    """Train the model on the corpus, with holes in its documents. Returns what the trainer's train() returns."""
+    phase = run.recipe.pretrain
+    if run.options.pretrain_lr is not None:
+        phase = replace(phase, lr=run.options.pretrain_lr)
+    # TODO(pretrain): make a trainer for the right dataset with run.trainer(...), and let it train.
+    raise NotImplementedError("pretrain is not started yet")
+
+
+def finetune(run: Run, model: GPT, log: Log) -> History:
+    """Train the model on questions and answers, from the parameters that pretraining left, if there are any."""
+    options = run.options
+    pairs = NameDataset(run.corpus, read_text(options.finetune_corpus_path))
+    phase = run.recipe.finetune if options.reading_params_path else run.recipe.finetune_only
+    if options.finetune_lr is not None:
+        phase = replace(phase, lr=options.finetune_lr)
+    # TODO(finetune): if options.reading_params_path was given, first load it, with checkpoints.load (it wants a Path).
+    # Then as in pretrain, but with the pairs.
+    raise NotImplementedError("finetune is not started yet")
+
+
+def evaluate(run: Run, model: GPT) -> None:
+    """Answer the questions, write the answers, and count the right ones if they are known. (Given.)"""
+    options = run.options
+    checkpoints.load(model, Path(options.reading_params_path), run.corpus)
+    lines = [line.split("\t") for line in read_text(options.eval_corpus_path).splitlines() if line.strip()]
+    questions = [line[0] for line in lines]
+    strange = set("".join(questions)) - set(run.corpus.stoi)
+    if strange:
+        raise Mistake(
+            f"{options.eval_corpus_path} has characters that the corpus lacks ({' '.join(sorted(strange)[:5])}); "
+            f"give the corpus that belongs to it"
+        )
+    began = time.monotonic()
+    predictions = answer(model, run.corpus, questions)
+    seconds = time.monotonic() - began
+    Path(options.outputs_path).write_text("".join(f"{text}\n" for text in predictions), encoding="utf-8")
+    if all(len(line) > 1 for line in lines):
+        places = [line[1].strip() for line in lines]
+        right = sum(mine == place for mine, place in zip(predictions, places, strict=True))
+        print(f"Correct: {right} out of {len(lines)}: {100 * right / len(lines)}%")
+        if options.tb_expt_name:
+            from curves import draw_knowledge  # here, because it takes a while to load
+
+            picture = Path("expt") / options.tb_expt_name / "knowledge.png"
+            draw_knowledge(picture, predictions, places)
+            print(f"what it knows: {picture}")
+    else:
+        print(f"no answers in {options.eval_corpus_path}, so nothing to compare with")
+    print(f"{len(predictions)} predictions in {options.outputs_path} ({seconds:.1f} s)")
+
+
+def dev_accuracy(run: Run, model: GPT) -> Callable[[], float] | None:
+    """A function for the share of right dev answers, if dev questions stand beside the training pairs. (Given.)"""
+    path = Path(run.options.finetune_corpus_path).with_name("birth_dev.tsv")
+    if not path.is_file():
+        return None
+    pairs = [line.split("\t") for line in read_text(path).splitlines() if "\t" in line]
+
+    def accuracy() -> float:
+        answers = answer(model, run.corpus, [question for question, _ in pairs])
+        return sum(mine == place for mine, (_, place) in zip(answers, pairs, strict=True)) / len(pairs)
+
+    return accuracy
+
+
+def train(run: Run, model: GPT) -> None:
+    """Pretrain or finetune, then write parameters and curves. (Given.)"""
+    from curves import draw_training  # here, because these take a while to load
+    from logs import Log
+
+    options = run.options
+    name = options.tb_expt_name or Path(options.writing_params_path).name.removesuffix(".params")
+    began = time.monotonic()
+    with Log(Path("expt") / name) as log:
+        history = (pretrain if options.function == "pretrain" else finetune)(run, model, log)
+    checkpoints.save(model, Path(options.writing_params_path), run.recipe.name, run.corpus)
+    picture = Path("expt") / name / "training.png"
+    draw_training(picture, history, f"{options.function} {options.variant}")
+    if history.accuracy:
+        print(f"dev accuracy {100 * history.accuracy[-1][1]:.1f}%")
+    print(f"parameters in {options.writing_params_path}, curves in {picture} ({time.monotonic() - began:.0f} s)")
+
+
+def read_text(path: str) -> str:
+    """A text file; newlines stay as they are in it."""
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise Mistake(f"{path} is missing; run this from the folder that holds src/ and data/") from None
+    except UnicodeDecodeError:
+        raise Mistake(f"{path} is not UTF-8 text; download it again") from None
+
+
+def parsed(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="run.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("function", choices=["pretrain", "finetune", "evaluate"])
+    parser.add_argument("variant", choices=["vanilla", "rope"])
+    parser.add_argument("pretrain_corpus_path", metavar="pretrain_corpus")
+    for name in ("reading_params_path", "writing_params_path", "finetune_corpus_path", "eval_corpus_path"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--outputs_path")
+    parser.add_argument("--pretrain_lr", type=float)
+    parser.add_argument("--finetune_lr", type=float)
+    parser.add_argument("--tb_expt_name", help="the folder in expt/ for logs and pictures")
+    parser.add_argument("--recipe", choices=list(RECIPES), help="default: that of the parameters read, else fast")
+    parser.add_argument("--seed", type=int, default=224)
+    options = parser.parse_args(arguments)
+    needed = {
+        "pretrain": ["writing_params_path"],
+        "finetune": ["writing_params_path", "finetune_corpus_path"],
+        "evaluate": ["reading_params_path", "eval_corpus_path", "outputs_path"],
+    }
+    missing = [f"--{name}" for name in needed[options.function] if getattr(options, name) is None]
+    if missing:
+        raise Mistake(f"{options.function} also needs {' and '.join(missing)}")
+    return options
+
+
+def main(arguments: list[str]) -> None:
+    options = parsed(arguments)
+    read = options.reading_params_path
+    recipe = RECIPES[options.recipe or (checkpoints.recipe_of(Path(read)) if read else "fast")]
+    run = Run(options, recipe, CharCorruptionDataset(read_text(options.pretrain_corpus_path), recipe.block_size))
+    torch.manual_seed(options.seed)
+    model = initialize_model(run, options.variant).to(best_device())
+    if options.function == "evaluate":
+        evaluate(run, model)
+    else:
+        train(run, model)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except Mistake as mistake:
+        sys.exit(f"run.py: {mistake}")
+    except NotImplementedError as unfinished:
+        sys.exit(f"run.py: not finished yet: {unfinished}")
+    except KeyboardInterrupt:
+        sys.exit("run.py: interrupted")
