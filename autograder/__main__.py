@@ -192,9 +192,10 @@ def _verify(options: argparse.Namespace) -> int:
 
     from autograder import make_references, release
     from autograder.course import PARTS, available, read_course
-    from autograder.held_out import PLACE, supplied
+    from autograder.held_out import supplied
     from autograder.mistakes import read_table
     from autograder.mutants import Sources
+    from autograder.terms import answers_file
     from autograder.verify import Line, table_text, verify
 
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
@@ -215,7 +216,7 @@ def _verify(options: argparse.Namespace) -> int:
     courses = [read_course(name) for name in available()]
     folders = [options.root / "tests" / part for part in PARTS]
     with _Progress() as told:
-        answers, jobs = supplied(options.root / PLACE), max(1, options.jobs)
+        answers, jobs = supplied(answers_file(options.root / "data")), max(1, options.jobs)
         found, confusion = verify(Sources(solutions), table, variants, courses, folders, answers, jobs, told)
     lines += found
     print(table_text(lines, shutil.get_terminal_size((100, 24)).columns))
@@ -252,14 +253,18 @@ def _bundle(options: argparse.Namespace) -> int:
     from autograder import bundle
     from autograder.course import read_course
     from autograder.files import write_atomically
+    from autograder.terms import answers_file, is_demo
 
+    answers = answers_file(options.root / "data")
     plan, course = options.root / "scripts" / "gradescope" / "bundle.toml", read_course(options.course)
-    tree = bundle.build(plan, options.root, course, options.pip_conf)
+    tree = bundle.build(plan, options.root, course, options.pip_conf, answers)
     if wrong := bundle.prove(plan, options.root, tree):
         return _complain("the bundle is not fit to go out; nothing was written", wrong)
     path = options.root / "dist" / f"gradescope-{course.name}.zip"
     write_atomically(path, bundle.packed(tree))
     print(f"{path}: {len(tree)} files, {path.stat().st_size:,} bytes")
+    if course.asks and is_demo(answers):
+        print("note: these are the answers of the demo, which anybody can make; for a course: data --term NAME")
     print(f"On Gradescope, choose a timeout of {course.gradescope.minutes} minutes for it.")
     return 0
 

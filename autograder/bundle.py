@@ -35,7 +35,7 @@ print(*sorted(name for name in sys.modules if name.split(".")[0] == "autograder"
 def build(
     plan: Path, root: Path, course: Course, pip_conf: Path | None = None, answers: Path | None = None
 ) -> dict[str, bytes]:
-    """Every file of the bundle, by name. The same files give the same bytes. `answers` are the repository's if None."""
+    """Every file of the bundle, by name. The same files give the same bytes."""
     sources, _ = read_sources(plan, root)
     tree = {target: source.read_bytes() for target, source in sources.items()}
     _refuse_slow(course, tree)

@@ -23,7 +23,7 @@ from autograder.files import write_atomically
 from autograder.grade import Setting, grade, require_isolation
 from autograder.gradebook import gradebook, summary
 from autograder.gradescope import text_of
-from autograder.held_out import PLACE, Answers, supplied
+from autograder.held_out import Answers, supplied
 from autograder.intake import Intake
 from autograder.isolation import probe
 from autograder.overview import overview
@@ -34,6 +34,7 @@ from autograder.render import Text
 from autograder.report import WIDTH, inert
 from autograder.roster import read_roster
 from autograder.similar import code, similar
+from autograder.terms import answers_file
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     entries = _chosen(options)
     folders = tuple(options.root / "tests" / part for part in PARTS)
     layers = probe(namespaces=not options.no_namespaces)
-    answers = options.root / PLACE
+    answers = answers_file(options.root / "data")
     require_isolation(layers, folders[1], answers, weak_allowed=options.allow_weak_isolation)
     limits = Limits(memory=int(options.memory * (1 << 30)))
     setting = Setting(course, layers, limits, folders, max(1, options.jobs), answers=answers)

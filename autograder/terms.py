@@ -60,6 +60,10 @@ def answers_file(data: Path) -> Path:
     return path
 
 
+def is_demo(answers: Path) -> bool:
+    return bool(json.loads(answers.read_text(encoding="utf-8")).get("term") == DEMO)
+
+
 def _secret(data: Path, term: str) -> bytes:
     if term == DEMO:
         return DEMO.encode()

@@ -133,7 +133,6 @@ def _person(generator: random.Random, lists: Lists, name: str, he: str, born: st
     job = generator.choice(lists.facts["jobs"])
     life = {
         "name": name,
-        "surname": name.rsplit(" ", 1)[1],
         "born": born,
         "home": others[0],
         "work": others[1],

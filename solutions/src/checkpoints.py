@@ -12,7 +12,6 @@ from model import GPT, GPTConfig
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-
 NOTES = "made_by"
 
 

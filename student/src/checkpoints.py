@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from dataset import CharCorruptionDataset
 from model import GPT, GPTConfig
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+
+NOTES = "made_by"
 
 
 class Mistake(Exception):
@@ -18,11 +21,11 @@ class Mistake(Exception):
 
 def save(model: GPT, path: Path, recipe: str, dataset: CharCorruptionDataset) -> None:
     """Write a model's parameters; a file that was there before stays until the new one is complete."""
-    notes = {"recipe": recipe, "config": json.dumps(asdict(model.config)), "characters": characters(dataset)}
+    notes = {"recipe": recipe, "config": asdict(model.config), "characters": characters(dataset)}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".part")
-    save_file(tensors, unfinished, notes)
+    save_file(tensors, unfinished, {NOTES: json.dumps(notes)})  # one entry: several have no fixed order
     unfinished.replace(path)
 
 
@@ -32,7 +35,7 @@ def characters(dataset: CharCorruptionDataset) -> str:
 
 def recipe_of(path: Path) -> str:
     """The recipe by which a file was made."""
-    return _notes(path).get("recipe", "fast")
+    return str(_notes(path).get("recipe", "fast"))
 
 
 def load(model: GPT, path: Path, dataset: CharCorruptionDataset) -> None:
@@ -44,7 +47,7 @@ def load(model: GPT, path: Path, dataset: CharCorruptionDataset) -> None:
             f"{path} was trained on a corpus with other characters ({theirs} of them; yours has {dataset.vocab_size}); "
             f"give the corpus that it was trained on"
         )
-    if "config" in notes and (unlike := _unlike(GPTConfig(**json.loads(notes["config"])), model.config)):
+    if "config" in notes and (unlike := _unlike(GPTConfig(**notes["config"]), model.config)):
         raise Mistake(f"{path} holds another kind of model: {unlike}; check VARIANT and --recipe")
     with safe_open(path, "pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dictionary)
@@ -64,10 +67,11 @@ def _unlike(theirs: GPTConfig, ours: GPTConfig) -> str:
     )
 
 
-def _notes(path: Path) -> dict[str, str]:
+def _notes(path: Path) -> dict[str, Any]:
+    """What `save` noted; nothing, if another program wrote the file."""
     try:
         with safe_open(path, "pt") as file:
-            return file.metadata() or {}
+            return dict(json.loads((file.metadata() or {}).get(NOTES, "{}")))
     except FileNotFoundError:
         raise Mistake(f"{path} is missing; it is written by --writing_params_path of an earlier command") from None
     except SafetensorError:

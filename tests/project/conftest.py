@@ -26,7 +26,7 @@ from autograder.mistakes import Mistake, read_table
 from autograder.mutants import Sources, lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("solutions", "student", "autograder", "tests/public", "tests/hidden")
+COPIED = ("solutions", "student", "autograder", "data", "tests/public", "tests/hidden")
 
 torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
 
@@ -40,7 +40,7 @@ def root() -> Path:
 def repository(tmp_path: Path) -> Path:
     """A copy of the repository that a test may spoil."""
     for name in COPIED:
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "held_out"))
     return tmp_path
 
 

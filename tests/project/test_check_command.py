@@ -31,7 +31,7 @@ def test_fresh_release_is_not_started_and_says_what_is_next(student):
     run = check(student)
     assert run.returncode == 1 and run.stderr == ""
     assert "· query121                not started" in run.stdout
-    assert "3 of 23 pass their public checks. Next: query121 (handout 1.2)." in run.stdout
+    assert "3 of 27 pass their public checks. Next: query121 (handout 1.2)." in run.stdout
     assert "\033" not in run.stdout and max(map(len, run.stdout.splitlines())) <= 110
 
 

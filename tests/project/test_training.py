@@ -1,4 +1,4 @@
-"""The pretraining part as students run it: commands, errors, resuming, decoding, pictures. Small, but all of it real."""
+"""The pretraining part as students run it: commands, errors, resuming, decoding, pictures. Small, but real."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def trained(tmp_path_factory, root, tiny_world):
 
 
 def test_the_pipeline_learns(trained, tiny_world):
-    """The corpus is learnt by heart (but for what cannot be known), and the questions that were trained are answered."""
+    """The corpus is learnt, as far as it can be known, and the questions that were trained are answered."""
     losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", trained.told[0])]
     assert losses[-1] < 0.5 * losses[0]
     run(trained.place, *evaluate("rope", "rope.finetune.params", "birth_places_train.tsv", "train"))

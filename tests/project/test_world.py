@@ -169,7 +169,7 @@ def test_files_of_ones_own_can_be_used(folder, capsys, final_newline):
     run = ["--root", str(folder.parent), "data", "--answers"]
     assert command.main([*run, str(answers)]) == 0
     kept = json.loads((folder / "held_out/answers.json").read_text(encoding="utf-8"))
-    assert kept["test"][0] == [asked[0], "Rome"] and len(kept["dev"]) == 250
+    assert kept["test"][0] == [asked[0], "Rome"] and len(kept["dev"]) == 200
     answers.write_text("Where was Nobody born?\tRome\n", encoding="utf-8")
     assert command.main([*run, str(answers)]) == 2
     assert "must hold the" in capsys.readouterr().err
