@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "solutions" / "src")]
 
 import torch  # noqa: E402
 from dataset import MASK_CHAR, CharCorruptionDataset, encode  # noqa: E402
-from decoding import LONGEST_ANSWER, answer  # noqa: E402
+from decoding import LONGEST_ANSWER, answer, complete  # noqa: E402
 from model import GPT, GPTConfig  # noqa: E402
 from recipes import RECIPES, Recipe  # noqa: E402
 from trainer import batches, optimizers  # noqa: E402
@@ -91,10 +91,10 @@ def share(predictions: Sequence[str], places: Sequence[str]) -> float:
     return sum(mine == place for mine, place in zip(predictions, places, strict=True)) / len(places)
 
 
-def fresh(recipe: Recipe, corpus: CharCorruptionDataset) -> GPT:
+def fresh(recipe: Recipe, corpus: CharCorruptionDataset, rope: bool = True) -> GPT:
     drop = dict.fromkeys(("attn_pdrop", "resid_pdrop", "embd_pdrop"), recipe.dropout)
     sizes = (corpus.vocab_size, recipe.block_size, recipe.n_layer, recipe.n_head, recipe.n_embd)
-    return GPT(GPTConfig(*sizes, **drop, rope=True))
+    return GPT(GPTConfig(*sizes, **drop, rope=rope))
 
 
 def step_seconds(recipe: Recipe, corpus: CharCorruptionDataset) -> float:
@@ -241,9 +241,10 @@ def time_to_accuracy(
     return found
 
 
-def separation(folder: Path, seeds: int) -> None:
+def separation(folder: Path, seeds: int, only: str | None) -> None:
     """Trainings side by side with one thread each, which takes less time in all than one after the other."""
     kinds = {"vanilla": ("vanilla", True), "rope": ("rope", True), "no pretraining": ("vanilla", False)}
+    kinds = {kind: how for kind, how in kinds.items() if only in (kind, None)}
     rows: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
 
     def trained(seed: int, kind: str) -> None:
@@ -253,7 +254,12 @@ def separation(folder: Path, seeds: int) -> None:
         place.train(variant, seed, pretrained)
         dev, test, _ = place.accuracy(variant)
         rows[kind].append((dev, test))
-        print(f"seed {seed}, {kind}: dev {dev:.1f}%, test {test:.1f}% ({time.monotonic() - began:.0f} s)", flush=True)
+        said = f"seed {seed}, {kind}: dev {dev:.1f}%, test {test:.1f}% ({time.monotonic() - began:.0f} s)"
+        if pretrained:
+            params = place.folder / f"{variant}.pretrain.params"
+            as_read, elsewhere = (100 * recalled(params, variant, moved) for moved in ("", "Where was "))
+            said += f"; by heart {as_read:.0f}%, ten characters further on {elsewhere:.0f}%"
+        print(said, flush=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in [pool.submit(trained, seed, kind) for seed in range(1, seeds + 1) for kind in kinds]:
@@ -270,6 +276,28 @@ def separation(folder: Path, seeds: int) -> None:
     print(f"always London, dev: {100 * london():.1f}%")
 
 
+def recalled(params: Path, variant: str, moved: str = "") -> float:
+    """The share of birthplaces that a pretrained model completes in its own corpus, with `moved` put before the text.
+
+    No finetuning and no questions: this is what it has learnt by heart, and whether that depends on where text stands.
+    """
+    import checkpoints
+
+    corpus = CharCorruptionDataset((ROOT / "data" / "wiki.txt").read_text("utf-8"), RECIPES["fast"].block_size)
+    model = fresh(RECIPES["fast"], corpus, rope=variant == "rope")
+    checkpoints.load(model, params, corpus)
+    pairs = [line.split("\t") for line in (ROOT / "data" / "birth_dev.tsv").read_text("utf-8").splitlines()]
+    prompts, places = [], []
+    for question, place in pairs:
+        name = question.removeprefix("Where was ").removesuffix(" born?")
+        text = next(line for line in corpus.data if line.startswith(f"{name}. ") and place in line)
+        prompts.append(encode(moved + text[: text.index(place)], corpus.stoi))
+        places.append(place)
+    numbers = complete(model, prompts, max(map(len, places)), corpus.stoi["\n"])
+    texts = ["".join(corpus.itos[number] for number in row) for row in numbers]
+    return sum(text.startswith(place) for text, place in zip(texts, places, strict=True)) / len(places)
+
+
 def london() -> float:
     lines = (ROOT / "data" / "birth_dev.tsv").read_text("utf-8").splitlines()
     return sum(line.endswith("\tLondon") for line in lines) / len(lines)
@@ -278,10 +306,11 @@ def london() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--separation", type=int, metavar="SEEDS", default=0)
+    parser.add_argument("--only", choices=["vanilla", "rope", "no pretraining"], help="of a separation")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.separation:
-            separation(Path(folder), options.separation)
+            separation(Path(folder), options.separation, options.only)
         else:
             pipeline(Place(Path(folder) / "student"))
 

@@ -41,7 +41,7 @@ RECIPES = {
         block_size=256,  # longer than any biography, so that most of them are read to their end
         pretrain=Phase(epochs=50, batch_size=32, lr=1e-2, optimizer="muon"),
         finetune=Phase(epochs=15, batch_size=64, lr=5e-4),
-        finetune_only=Phase(epochs=15, batch_size=64, lr=5e-4),
+        finetune_only=Phase(epochs=40, batch_size=64, lr=1e-3),
     ),
     "original": Recipe(
         name="original",

@@ -326,9 +326,7 @@ def test_collecting_a_submission(root, trained, tmp_path):
         shutil.copy(root / "solutions" / name, place)
     done = subprocess.run(["sh", "collect_submission.sh"], cwd=place, capture_output=True, text=True)
     assert done.returncode == 1 and "rope.finetune.params" in done.stderr
-    names = json.loads(
-        json.dumps(re.findall(r'^    "([\w.]+)",$', (place / "collect_submission.py").read_text(), re.M))
-    )
+    names = re.findall(r'^    "([\w.]+)",$', (place / "collect_submission.py").read_text(), re.M)
     assert len(names) == 10
     for name in names:
         (place / name).write_text("x")
@@ -336,3 +334,19 @@ def test_collecting_a_submission(root, trained, tmp_path):
     assert done.returncode == 0, done.stderr
     packed = set(zipfile.ZipFile(place / "submission.zip").namelist())
     assert packed >= {*names, "src/run.py", "src/attention.py"} and not any("pycache" in name for name in packed)
+
+
+def test_the_commands_of_the_handout_are_commands(root, src, monkeypatch):
+    """Each can be read by the script that it calls, and the files that they make are those to hand in."""
+    monkeypatch.syspath_prepend(str(root / "scripts"))
+    train_solutions = importlib.import_module("train_solutions")
+    run_module = importlib.import_module("run")
+    lines = train_solutions.commands(root / "student/handout/3-pretraining.md")
+    training = [line.split() for line in lines if "src/run.py" in line]
+    assert len(training) == 11 and "python src/london_baseline.py" in lines  # the twelve of the original
+    made = set()
+    for words in training:
+        options = run_module.parsed(words[2:])
+        made |= {options.outputs_path, options.writing_params_path}
+    wanted = re.findall(r'^    "([\w.]+)",$', (root / "solutions/collect_submission.py").read_text(), re.M)
+    assert set(wanted) - {"london_baseline_accuracy.txt"} <= made
