@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -93,7 +94,8 @@ def _missing_shows() -> Iterator[None]:
         if package not in sys.modules and importlib.util.find_spec(package) is None:
             for name, contents in modules.items():
                 module = ModuleType(name)
-                module.__dict__.update(contents, __path__=[])
+                # A spec, because torch looks for one when it asks whether a package is there.
+                module.__dict__.update(contents, __path__=[], __spec__=ModuleSpec(name, None))
                 sys.modules[name] = module
                 put.append(name)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -82,6 +83,7 @@ def test_gate_grades_what_the_solutions_were_trained_to(gate, trained, repositor
     learnt = {name: content for name, content in trained.files.items() if name not in code}
     known, default = supplied(answers), read_course("default")
     course = replace(default, items={slug: item for slug, item in default.items.items() if slug in ASKING})
+    shutil.rmtree(repository / "solutions/trained")
     lay_out(repository / "solutions", code)
     without = off(gate(sources=Sources(repository / "solutions"), answers=known, course=course))
     assert "not handed in" in without["default: solutions"].notes[0]

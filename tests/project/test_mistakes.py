@@ -21,7 +21,8 @@ def read(tmp_path: Path, text: str):
 
 def test_table_is_large_and_covers_every_exercise(table, sources):
     assert len(table) >= 40
-    assert {mistake.exercise for mistake in table.values()} == set(sources.home)
+    judged_by_result = {"initialize_model", "pretrain", "finetune", "london_baseline"}
+    assert {mistake.exercise for mistake in table.values()} == set(sources.home) - judged_by_result
 
 
 def test_sentences_are_for_students(table):
