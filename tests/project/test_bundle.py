@@ -120,6 +120,7 @@ def test_answers_go_along_if_the_course_asks_and_must_be_there(copy, root, tree,
     assert main(["--root", str(copy), "bundle"]) == 2
     assert "answers.json has no 'vocabulary'" in capsys.readouterr().err
     (copy / PLACE).unlink()
+    (copy / "data/wiki.txt").write_text("Not the demo, whose answers anybody can make.\n")
     assert main(["--root", str(copy), "bundle", "--course", "cs224n"]) == 2
     assert "answers.json is missing" in capsys.readouterr().err
 

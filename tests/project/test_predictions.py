@@ -365,6 +365,7 @@ def test_a_grader_elsewhere_has_the_answers_too(root, trained, answers):
 @linux
 def test_the_command_says_at_once_that_answers_are_missing(repository, trained, tmp_path, capsys):
     (tmp_path / "one.zip").write_bytes(zipped(trained.files))
+    (repository / "data/wiki.txt").write_text("Not the demo, whose answers anybody can make.\n")
     command = ["--root", str(repository), "grade", str(tmp_path / "one.zip"), "--out", str(tmp_path / "out")]
     assert main([*command, "--course", "cs224n"]) == 1
     told = capsys.readouterr()
