@@ -115,9 +115,10 @@ def step_seconds(recipe: Recipe, corpus: CharCorruptionDataset) -> float:
     return statistics.median(times[1:])
 
 
-def original_seconds(corpus: CharCorruptionDataset, pairs: int) -> tuple[float, int]:
+def original_seconds(text: str, pairs: int) -> tuple[float, int]:
     """How long the original recipe would take here, and its pretraining steps."""
     recipe = RECIPES["original"]
+    corpus = CharCorruptionDataset(text, recipe.block_size)
     steps = recipe.pretrain.epochs * -(-len(corpus) // recipe.pretrain.batch_size)
     finetuning = recipe.finetune.epochs * -(-pairs // recipe.finetune.batch_size)
     seconds = step_seconds(recipe, corpus)
@@ -196,7 +197,7 @@ def pipeline(place: Place) -> None:
     print(f"  {total:.0f} s = {total / 60:.1f} minutes to {test:.1f}% on test ({torch.get_num_threads()} threads)")
     for goal, seconds in time_to_accuracy(place, corpus, pretraining, (30, 40)).items():
         print(f"  to {goal}%: {f'{seconds:.0f} s' if seconds else 'not reached'}")
-    original, steps = original_seconds(corpus, pairs)
+    original, steps = original_seconds((ROOT / "data" / "wiki.txt").read_text("utf-8"), pairs)
     print(f"original recipe: {steps:,} steps and finetuning would take {original / 3600:.1f} hours here")
     print(f"  ratio {original / total:.0f} x")
     tokens, operations = training_speed(RECIPES["fast"], corpus)
