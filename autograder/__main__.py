@@ -141,7 +141,7 @@ def _release(options: argparse.Namespace) -> int:
 
 
 def _data(options: argparse.Namespace) -> int:
-    from autograder import terms
+    from autograder import held_out, terms
 
     folder = options.root / "data"
     if options.answers:
@@ -152,7 +152,7 @@ def _data(options: argparse.Namespace) -> int:
     groups = {"train": made.train, "dev": made.dev, "test": made.test}
     sizes = ", ".join(f"{len(people)} {group}" for group, people in groups.items())
     print(f"{folder}: term {options.term}, {sizes} people, {len(made.documents):,} biographies")
-    print(f"{folder / terms.HELD_OUT}: answers and secret, for staff only; keep a copy of the secret")
+    print(f"{folder / held_out.HELD_OUT}: answers and secret, for staff only; keep a copy of the secret")
     print("Next: python -m autograder release, which takes the new files into student/")
     return 0
 
@@ -253,7 +253,8 @@ def _bundle(options: argparse.Namespace) -> int:
     from autograder import bundle
     from autograder.course import read_course
     from autograder.files import write_atomically
-    from autograder.terms import answers_file, is_demo
+    from autograder.held_out import read_answers
+    from autograder.terms import DEMO, answers_file
 
     answers = answers_file(options.root / "data")
     plan, course = options.root / "scripts" / "gradescope" / "bundle.toml", read_course(options.course)
@@ -263,7 +264,7 @@ def _bundle(options: argparse.Namespace) -> int:
     path = options.root / "dist" / f"gradescope-{course.name}.zip"
     write_atomically(path, bundle.packed(tree))
     print(f"{path}: {len(tree)} files, {path.stat().st_size:,} bytes")
-    if course.asks and is_demo(answers):
+    if course.asks and read_answers(answers).term == DEMO:
         print("note: these are the answers of the demo, which anybody can make; for a course: data --term NAME")
     print(f"On Gradescope, choose a timeout of {course.gradescope.minutes} minutes for it.")
     return 0

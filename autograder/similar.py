@@ -24,7 +24,7 @@ K = 8  # tokens to a piece
 # 0.50 in common, one 0.68, two 0.83. Disguised copies have 0.97, with an idle line before every second statement 0.83.
 # No class of real students has been measured: how often honest ones write a long exercise in the same words is unknown.
 THRESHOLD = 0.75
-FEWEST = 150  # pieces in common: all one-line exercises, done in the most obvious way, have 102
+FEWEST = 250  # pieces in common: all short exercises, done in the most obvious way, have 219
 MOST_PAIRS = 200  # are returned; if a whole class is alike, more would say no more
 READ = 100_000  # characters of a submission are looked at, short files first, so that no bulk hides the others
 REPEATS = 8  # places of one piece are told apart

@@ -11,12 +11,12 @@ from pathlib import Path
 from autograder import world
 from autograder.errors import UserError
 from autograder.files import write_atomically
+from autograder.held_out import ANSWERS, DEV, HELD_OUT, TEST
 
 DEMO = "demo"  # comes with the repository; its secret is its name, so it is for trying out, not for a course
 LISTS = "world.toml"
-HELD_OUT = "held_out"
-ANSWERS = "answers.json"
-PUBLIC = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
+CORPUS = "wiki.txt"
+PUBLIC = (CORPUS, "birth_places_train.tsv", DEV, TEST)
 
 
 def make_term(data: Path, term: str) -> world.World:
@@ -39,12 +39,11 @@ def use_own(data: Path, answers: Path) -> int:
         text = answers.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{answers} cannot be read: {error}") from None
-    asked = [line.split("\t")[0] for line in _lines(data / "birth_test_inputs.tsv")]
+    asked = [line.split("\t")[0] for line in _lines(data / TEST)]
     pairs = [line.split("\t") for line in text.splitlines() if line.strip()]
     if any(len(pair) != 2 for pair in pairs) or [pair[0] for pair in pairs] != asked:
         raise UserError(
-            f"{answers} must hold the {len(asked)} questions of birth_test_inputs.tsv in their order, "
-            f"each with a tab and its answer"
+            f"{answers} must hold the {len(asked)} questions of {TEST} in their order, each with a tab and its answer"
         )
     _write_answers(data, "own", text)
     return len(pairs)
@@ -58,10 +57,6 @@ def answers_file(data: Path) -> Path:
         if all((data / name).is_file() and _text(data / name) == text for name, text in demo.files().items()):
             _write_answers(data, DEMO, demo.answers())
     return path
-
-
-def is_demo(answers: Path) -> bool:
-    return bool(json.loads(answers.read_text(encoding="utf-8")).get("term") == DEMO)
 
 
 def _secret(data: Path, term: str) -> bytes:
@@ -78,9 +73,9 @@ def _secret(data: Path, term: str) -> bytes:
 def _write_answers(data: Path, term: str, test: str) -> None:
     content = {
         "term": term,
-        "dev": [line.split("\t") for line in _lines(data / "birth_dev.tsv")],
+        "dev": [line.split("\t") for line in _lines(data / DEV)],
         "test": [line.split("\t") for line in test.splitlines() if line.strip()],
-        "vocabulary": "".join(sorted(set(_text(data / "wiki.txt")))),
+        "vocabulary": "".join(sorted(set(_text(data / CORPUS)))),
     }
     path = data / HELD_OUT / ANSWERS
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from autograder.errors import UserError
 
-MASK_AND_PAD = "\u2047\u25a1"  # stand for something else in every corpus; never part of its text
+MASK_AND_PAD = {"\u2047", "\u25a1"}
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,25 @@ def make(secret: bytes, lists: Lists) -> World:
     """Draw everybody. Each kind of thing has a generator of its own, so that nothing about a name tells of a place."""
     groups = {group: lists.people[group] for group in ("train", "dev", "test")}
     names = _names(_generator(secret, "names"), lists.names, sum(groups.values()))
-    facts = _generator(secret, "facts")
+    facts, weights = _generator(secret, "facts"), shares(lists.places)
     people: dict[str, tuple[Person, ...]] = {}
     for group, count in groups.items():
         born = _birthplaces(_generator(secret, f"places of {group}"), lists.places, count)
-        people[group] = tuple(_person(facts, lists, *names.pop(), place) for place in born)
+        people[group] = tuple(_person(facts, lists, weights, *names.pop(), place) for place in born)
     documents = [line for group in people.values() for person in group for line in person.biographies]
     _generator(secret, "order").shuffle(documents)
-    return World(people["train"], people["dev"], people["test"], tuple(documents))
+    world = World(people["train"], people["dev"], people["test"], tuple(documents))
+    _check_characters(world)
+    return world
+
+
+def _check_characters(world: World) -> None:
+    """A model has the corpus's characters and two of its own; whatever else is in a question, it could not read."""
+    corpus, *others = (set(text) for text in world.files().values())
+    if forbidden := corpus & MASK_AND_PAD:
+        raise UserError(f"the lists hold {min(forbidden)}, which stands for something else in every corpus")
+    if missing := set[str]().union(*others) - corpus - {"\t"}:
+        raise UserError(f"questions have characters that no biography has: {' '.join(sorted(missing))}; add a phrasing")
 
 
 def _generator(secret: bytes, purpose: str) -> random.Random:
@@ -123,11 +134,11 @@ def _birthplaces(generator: random.Random, places: dict[str, Any], count: int) -
     return born
 
 
-def _person(generator: random.Random, lists: Lists, name: str, he: str, born: str) -> Person:
+def _person(generator: random.Random, lists: Lists, weights: Sequence[float], name: str, he: str, born: str) -> Person:
     """One life, told in several phrasings. Other places are drawn as birthplaces are, so that none stands out."""
     others: list[str] = []
     while len(others) < 2:
-        place = generator.choices(lists.places["names"], shares(lists.places))[0]
+        place = generator.choices(lists.places["names"], weights)[0]
         if place not in (born, *others):
             others.append(place)
     job = generator.choice(lists.facts["jobs"])
