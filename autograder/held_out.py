@@ -115,9 +115,14 @@ def of_students(data: Path) -> Answers:
     return read
 
 
+def question_lines(text: str) -> list[str]:
+    """The lines of a file of questions. Only a newline ends one: splitlines() knows others, which names may hold."""
+    return [line for line in text.split("\n") if line.strip()]
+
+
 def _lines(path: Path) -> Sequence[str]:
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return question_lines(path.read_text(encoding="utf-8"))
     except OSError:
         raise UserError(f"data/{path.name} is missing; take it from the student release") from None
     except UnicodeDecodeError:

@@ -11,7 +11,7 @@ from pathlib import Path
 from autograder import world
 from autograder.errors import UserError
 from autograder.files import write_atomically
-from autograder.held_out import ANSWERS, DEV, HELD_OUT, TEST
+from autograder.held_out import ANSWERS, DEV, HELD_OUT, TEST, question_lines
 
 DEMO = "demo"  # comes with the repository; its secret is its name, so it is for trying out, not for a course
 LISTS = "world.toml"
@@ -40,7 +40,7 @@ def use_own(data: Path, answers: Path) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{answers} cannot be read: {error}") from None
     asked = [line.split("\t")[0] for line in _lines(data / TEST)]
-    pairs = [line.split("\t") for line in text.splitlines() if line.strip()]
+    pairs = [line.split("\t") for line in question_lines(text)]
     if any(len(pair) != 2 for pair in pairs) or [pair[0] for pair in pairs] != asked:
         raise UserError(
             f"{answers} must hold the {len(asked)} questions of {TEST} in their order, each with a tab and its answer"
@@ -74,7 +74,7 @@ def _write_answers(data: Path, term: str, test: str) -> None:
     content = {
         "term": term,
         "dev": [line.split("\t") for line in _lines(data / DEV)],
-        "test": [line.split("\t") for line in test.splitlines() if line.strip()],
+        "test": [line.split("\t") for line in question_lines(test)],
         "vocabulary": "".join(sorted(set(_text(data / CORPUS)))),
     }
     path = data / HELD_OUT / ANSWERS
@@ -84,12 +84,12 @@ def _write_answers(data: Path, term: str, test: str) -> None:
 
 
 def _lines(path: Path) -> list[str]:
-    return [line for line in _text(path).splitlines() if line.strip()]
+    return question_lines(_text(path))
 
 
 def _text(path: Path) -> str:
-    """Newlines as they are in the file: they are part of the vocabulary."""
+    """As run.py reads it: every kind of newline is one, or the vocabularies would differ."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8 text") from None

@@ -9,7 +9,6 @@ Works in a folder of its own, on the corpus in data/.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -25,16 +24,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "solutions" / "src")]
 
+import checkpoints  # noqa: E402
+import run  # noqa: E402
 import torch  # noqa: E402
-from dataset import MASK_CHAR, CharCorruptionDataset, encode  # noqa: E402
+from dataset import MASK_CHAR, CharCorruptionDataset, NameDataset, encode  # noqa: E402
 from decoding import LONGEST_ANSWER, answer, complete  # noqa: E402
-from model import GPT, GPTConfig  # noqa: E402
+from london_baseline import accuracy_of  # noqa: E402
+from model import GPT  # noqa: E402
 from recipes import RECIPES, Recipe  # noqa: E402
-from trainer import batches, optimizers  # noqa: E402
+from trainer import Trainer, batches, optimizers  # noqa: E402
 
+from autograder.held_out import read_answers  # noqa: E402
+from autograder.predictions import accuracy, lines_of  # noqa: E402
 from autograder.terms import answers_file  # noqa: E402
 
-TIMED_STEPS = 5
+FAST = RECIPES["fast"]
+WARM_UP = 2  # steps that are not timed
 BY_HAND = 20  # questions that the original loop answers; the rest is multiplied out
 
 
@@ -45,7 +50,7 @@ class Place:
         self.folder, self.threads = folder, threads
         shutil.copytree(ROOT / "solutions" / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("held_out"))
-        self.answers = [place for _, place in json.loads(answers_file(ROOT / "data").read_text("utf-8"))["test"]]
+        self.questions = read_answers(answers_file(ROOT / "data")).test
 
     def run(self, *arguments: str) -> tuple[float, str]:
         """Seconds, and what was printed."""
@@ -83,36 +88,41 @@ class Place:
         seconds, _ = self.run(
             "evaluate", variant, "data/wiki.txt", *params, "--eval_corpus_path", "data/birth_test_inputs.tsv"
         )
-        predictions = (self.folder / "predictions").read_text("utf-8").splitlines()
-        return dev, 100 * share(predictions, self.answers), seconds
+        predictions = lines_of((self.folder / "predictions").read_text("utf-8"))
+        return dev, 100 * accuracy(predictions, self.questions), seconds
 
 
-def share(predictions: Sequence[str], places: Sequence[str]) -> float:
-    return sum(mine == place for mine, place in zip(predictions, places, strict=True)) / len(places)
+def data(name: str) -> str:
+    return (ROOT / "data" / name).read_text("utf-8")
 
 
-def fresh(recipe: Recipe, corpus: CharCorruptionDataset, rope: bool = True) -> GPT:
-    drop = dict.fromkeys(("attn_pdrop", "resid_pdrop", "embd_pdrop"), recipe.dropout)
-    sizes = (corpus.vocab_size, recipe.block_size, recipe.n_layer, recipe.n_head, recipe.n_embd)
-    return GPT(GPTConfig(*sizes, **drop, rope=rope))
+def fresh(recipe: Recipe, corpus: CharCorruptionDataset, variant: str = "rope") -> GPT:
+    return run.initialize_model(run.Run(argparse.Namespace(), recipe, corpus), variant)
 
 
-def step_seconds(recipe: Recipe, corpus: CharCorruptionDataset) -> float:
-    """The median time of one pretraining step."""
-    model = fresh(recipe, corpus)
-    optimizing = optimizers(model, recipe.pretrain)
-    times = []
-    for x, y in batches(corpus, recipe.pretrain.batch_size, recipe.pretrain.trimmed):
-        began = time.monotonic()
-        for optimizer in optimizing:
-            optimizer.zero_grad(set_to_none=True)
-        model.loss(x, y).backward()
-        for optimizer in optimizing:
-            optimizer.step()
-        times.append(time.monotonic() - began)
-        if len(times) > TIMED_STEPS:
-            break
-    return statistics.median(times[1:])
+class Speed:
+    """Some pretraining steps, timed. Tokens count with their PADs, operations in matrix products alone."""
+
+    def __init__(self, recipe: Recipe, corpus: CharCorruptionDataset, steps: int) -> None:
+        phase, model = recipe.pretrain, fresh(recipe, corpus)
+        matrices = sum(p.numel() for n, p in model.named_parameters() if p.ndim == 2 and n != "tok_emb.weight")
+        optimizing = optimizers(model, phase)
+        times, tokens, operations = [], [], []
+        for x, y in batches(corpus, phase.batch_size, phase.trimmed):
+            began = time.monotonic()
+            model.loss(x, y).backward()
+            for optimizer in optimizing:
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+            times.append(time.monotonic() - began)
+            tokens.append(x.numel())
+            # forward 2, backward 4; attention multiplies every pair of tokens twice
+            operations.append(6 * matrices * x.numel() + 12 * recipe.n_layer * recipe.n_embd * x.size(1) * x.numel())
+            if len(times) == WARM_UP + steps:
+                break
+        self.step_seconds = statistics.median(times[WARM_UP:])
+        self.tokens = sum(tokens[WARM_UP:]) / sum(times[WARM_UP:])  # a second
+        self.operations = sum(operations[WARM_UP:]) / sum(times[WARM_UP:])
 
 
 def original_seconds(text: str, pairs: int) -> tuple[float, int]:
@@ -121,7 +131,7 @@ def original_seconds(text: str, pairs: int) -> tuple[float, int]:
     corpus = CharCorruptionDataset(text, recipe.block_size)
     steps = recipe.pretrain.epochs * -(-len(corpus) // recipe.pretrain.batch_size)
     finetuning = recipe.finetune.epochs * -(-pairs // recipe.finetune.batch_size)
-    seconds = step_seconds(recipe, corpus)
+    seconds = Speed(recipe, corpus, steps=5).step_seconds
     per_example = seconds / recipe.pretrain.batch_size
     return seconds * steps + per_example * recipe.finetune.batch_size * finetuning, steps
 
@@ -135,28 +145,6 @@ def multiply_limit(width: int) -> float:
         a @ b
         times.append(time.monotonic() - began)
     return 2 * 4096 * width * 4 * width / statistics.median(times[5:])
-
-
-def training_speed(recipe: Recipe, corpus: CharCorruptionDataset) -> tuple[float, float]:
-    """Tokens a second, PADs included, and the floating point operations in matrix products that this means."""
-    model = fresh(recipe, corpus)
-    optimizing = optimizers(model, recipe.pretrain)
-    tokens, operations, began = 0, 0.0, 0.0
-    matrices = sum(p.numel() for n, p in model.named_parameters() if p.ndim == 2 and n != "tok_emb.weight")
-    for number, (x, y) in enumerate(batches(corpus, recipe.pretrain.batch_size, recipe.pretrain.trimmed)):
-        if number == 3:  # the first ones set up the machine
-            began, tokens, operations = time.monotonic(), 0, 0.0
-        model.loss(x, y).backward()
-        for optimizer in optimizing:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-        tokens += x.numel()
-        # forward 2, backward 4; attention multiplies every pair of tokens twice
-        operations += 6 * matrices * x.numel() + 12 * recipe.n_layer * recipe.n_embd * x.size(1) * x.numel()
-        if number == 40:
-            break
-    seconds = time.monotonic() - began
-    return tokens / seconds, operations / seconds
 
 
 @torch.no_grad()
@@ -185,60 +173,50 @@ def decoding(model: GPT, corpus: CharCorruptionDataset, questions: Sequence[str]
 
 
 def pipeline(place: Place) -> None:
-    import checkpoints
-
     began = time.monotonic()
     pretraining, finetuning = place.train("rope", seed=224)
     _, test, predicting = place.accuracy("rope")
     total = pretraining + finetuning + predicting
-    corpus = CharCorruptionDataset((ROOT / "data" / "wiki.txt").read_text("utf-8"), RECIPES["fast"].block_size)
-    pairs = (ROOT / "data" / "birth_places_train.tsv").read_text("utf-8").count("\n")
+    corpus = CharCorruptionDataset(data("wiki.txt"), FAST.block_size)
+    pairs = NameDataset(corpus, data("birth_places_train.tsv"))
     print(f"RoPE pipeline: pretrain {pretraining:.0f} s, finetune {finetuning:.0f} s, predict {predicting:.0f} s")
     print(f"  {total:.0f} s = {total / 60:.1f} minutes to {test:.1f}% on test ({torch.get_num_threads()} threads)")
-    for goal, seconds in time_to_accuracy(place, corpus, pretraining, (30, 40)).items():
+    for goal, seconds in time_to_accuracy(place, pairs, corpus, pretraining, (30, 40)).items():
         print(f"  to {goal}%: {f'{seconds:.0f} s' if seconds else 'not reached'}")
-    original, steps = original_seconds((ROOT / "data" / "wiki.txt").read_text("utf-8"), pairs)
+    original, steps = original_seconds(data("wiki.txt"), len(pairs))
     print(f"original recipe: {steps:,} steps and finetuning would take {original / 3600:.1f} hours here")
     print(f"  ratio {original / total:.0f} x")
-    tokens, operations = training_speed(RECIPES["fast"], corpus)
-    limit = multiply_limit(RECIPES["fast"].n_embd)
-    print(f"training: {tokens:,.0f} tokens/s, {operations / 1e9:.0f} GFLOP/s of {limit / 1e9:.0f} in bare products")
-    model = fresh(RECIPES["fast"], corpus)
+    speed, limit = Speed(FAST, corpus, steps=40), multiply_limit(FAST.n_embd)
+    used = f"{speed.operations / 1e9:.0f} GFLOP/s of {limit / 1e9:.0f} in bare products"
+    print(f"training: {speed.tokens:,.0f} tokens/s, {used}")
+    model = fresh(FAST, corpus)
     checkpoints.load(model, place.folder / "rope.finetune.params", corpus)
-    questions = (ROOT / "data" / "birth_test_inputs.tsv").read_text("utf-8").splitlines()
-    slow, quick = decoding(model, corpus, questions)
-    print(f"decoding {len(questions)} questions: one at a time {slow:.1f} s, ours {quick:.2f} s")
+    slow, quick = decoding(model, corpus, [question.text for question in place.questions])
+    print(f"decoding {len(place.questions)} questions: one at a time {slow:.1f} s, ours {quick:.2f} s")
     print(f"  ratio {slow / quick:.0f} x")
     print(f"(all of this took {(time.monotonic() - began) / 60:.0f} minutes)")
 
 
 def time_to_accuracy(
-    place: Place, corpus: CharCorruptionDataset, pretraining: float, goals: Sequence[int]
+    place: Place, pairs: NameDataset, corpus: CharCorruptionDataset, pretraining: float, goals: Sequence[int]
 ) -> dict[int, float | None]:
     """Pretraining, and as much finetuning as it takes until the test accuracy first reaches each goal."""
-    import checkpoints
-    from dataset import NameDataset
-    from trainer import Trainer
-
-    recipe = RECIPES["fast"]
-    model = fresh(recipe, corpus)
+    model = fresh(FAST, corpus)
     checkpoints.load(model, place.folder / "rope.pretrain.params", corpus)
-    pairs = NameDataset(corpus, (ROOT / "data" / "birth_places_train.tsv").read_text("utf-8"))
-    questions = (ROOT / "data" / "birth_test_inputs.tsv").read_text("utf-8").splitlines()
     found: dict[int, float | None] = dict.fromkeys(goals)
     judging, began = 0.0, time.monotonic()
 
     def judge() -> float:
         nonlocal judging
         start = time.monotonic()
-        accuracy = share(answer(model, corpus, questions), place.answers)
-        judging += time.monotonic() - start
+        right = accuracy(answer(model, corpus, [question.text for question in place.questions]), place.questions)
         for goal in goals:
-            if found[goal] is None and 100 * accuracy >= goal:
-                found[goal] = pretraining + start - began - (judging - (time.monotonic() - start))
-        return accuracy
+            if found[goal] is None and 100 * right >= goal:
+                found[goal] = pretraining + start - began - judging
+        judging += time.monotonic() - start
+        return right
 
-    Trainer(model, pairs, recipe.finetune, 224, place.folder / "curve.resume", "", judge=judge).train()
+    Trainer(model, pairs, FAST.finetune, 224, place.folder / "curve.resume", "", judge=judge).train()
     return found
 
 
@@ -274,7 +252,7 @@ def separation(folder: Path, seeds: int, only: str | None) -> None:
             spread = statistics.stdev(numbers) if seeds > 1 else 0.0
             line += f"{f'{statistics.mean(numbers):.1f} ± {spread:.1f}':>18}{min(numbers):>9.1f}{max(numbers):>9.1f}"
         print(line)
-    print(f"always London, dev: {100 * london():.1f}%")
+    print(f"always London, dev: {accuracy_of('London', dev_pairs()):.1f}%")
 
 
 def recalled(params: Path, variant: str, moved: str = "") -> float:
@@ -282,14 +260,11 @@ def recalled(params: Path, variant: str, moved: str = "") -> float:
 
     No finetuning and no questions: this is what it has learnt by heart, and whether that depends on where text stands.
     """
-    import checkpoints
-
-    corpus = CharCorruptionDataset((ROOT / "data" / "wiki.txt").read_text("utf-8"), RECIPES["fast"].block_size)
-    model = fresh(RECIPES["fast"], corpus, rope=variant == "rope")
+    corpus = CharCorruptionDataset(data("wiki.txt"), FAST.block_size)
+    model = fresh(FAST, corpus, variant)
     checkpoints.load(model, params, corpus)
-    pairs = [line.split("\t") for line in (ROOT / "data" / "birth_dev.tsv").read_text("utf-8").splitlines()]
     prompts, places = [], []
-    for question, place in pairs:
+    for question, place in dev_pairs():
         name = question.removeprefix("Where was ").removesuffix(" born?")
         text = next(line for line in corpus.data if line.startswith(f"{name}. ") and place in line)
         prompts.append(encode(moved + text[: text.index(place)], corpus.stoi))
@@ -299,9 +274,9 @@ def recalled(params: Path, variant: str, moved: str = "") -> float:
     return sum(text.startswith(place) for text, place in zip(texts, places, strict=True)) / len(places)
 
 
-def london() -> float:
-    lines = (ROOT / "data" / "birth_dev.tsv").read_text("utf-8").splitlines()
-    return sum(line.endswith("\tLondon") for line in lines) / len(lines)
+def dev_pairs() -> list[tuple[str, str]]:
+    lines = [line.partition("\t") for line in data("birth_dev.tsv").splitlines()]
+    return [(question, place) for question, _, place in lines]
 
 
 def main() -> None:

@@ -6,7 +6,6 @@ after the other. What a student would hand in then goes to solutions/trained/, f
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import subprocess
@@ -18,10 +17,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.terms import answers_file  # noqa: E402 (the path comes first)
+from autograder.course import read_course  # noqa: E402 (the path comes first)
+from autograder.held_out import read_answers  # noqa: E402
+from autograder.predictions import accuracy, lines_of, percent  # noqa: E402
+from autograder.terms import answers_file  # noqa: E402
 
 HANDOUT = "handout/3-pretraining.md"
-HANDED_IN = ("vanilla.model.params", "*.finetune.params", "*.predictions", "london_baseline_accuracy.txt")
+COURSE = "cs224n"  # it asks for everything
 
 
 def commands(handout: Path) -> list[str]:
@@ -30,7 +32,7 @@ def commands(handout: Path) -> list[str]:
 
 
 def main() -> None:
-    answers = [place for _, place in json.loads(answers_file(ROOT / "data").read_text(encoding="utf-8"))["test"]]
+    questions = read_answers(answers_file(ROOT / "data")).test
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "student"
         shutil.copytree(ROOT / "student", place)
@@ -43,15 +45,14 @@ def main() -> None:
             print(f"({time.monotonic() - started:.0f} s)\n", flush=True)
         print(f"all commands: {(time.monotonic() - began) / 60:.1f} minutes")
         for path in sorted(place.glob("*.test.predictions")):
-            lines = path.read_text(encoding="utf-8").splitlines()
-            right = sum(mine == wanted for mine, wanted in zip(lines, answers, strict=True))
-            print(f"{path.name}: {right} of {len(answers)} = {100 * right / len(answers):.1f}%")
+            share = accuracy(lines_of(path.read_text(encoding="utf-8")), questions)
+            print(f"{path.name}: {percent(share)} of {len(questions)}")
         trained = ROOT / "solutions" / "trained"
         shutil.rmtree(trained, ignore_errors=True)
         trained.mkdir()
-        for pattern in HANDED_IN:
-            for path in place.glob(pattern):
-                shutil.copy(path, trained)
+        wanted = {name for item in read_course(COURSE).items.values() for name in item.files}
+        for name in sorted(name for name in wanted if not name.startswith("src/")):
+            shutil.copy(place / name, trained)
         print(f"{len(list(trained.iterdir()))} files in solutions/trained/")
 
 

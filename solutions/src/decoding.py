@@ -25,6 +25,7 @@ class Cursor:
     """Which character of each text is new: text rows[i], position positions[i]. At first, all of them are."""
 
     rows: Tensor
+    room: int  # how long the texts may become
     positions: Tensor | None = None
     inputs: dict[nn.Module, Tensor] = field(default_factory=dict)  # of each attention, for all characters so far
 
@@ -32,29 +33,29 @@ class Cursor:
 class Remembering(nn.Module):
     """A linear layer that projects what is new, and remembers what it projected before."""
 
-    def __init__(self, layer: nn.Linear, cursor: Cursor, room: int) -> None:
+    def __init__(self, layer: nn.Linear, cursor: Cursor) -> None:
         super().__init__()
         self.weight, self.bias = layer.weight, layer.bias
-        self.cursor, self.room = cursor, room
+        self.cursor = cursor
         self.kept: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:  # (texts, tokens, n_embd)
         new, length = self.cursor, x.size(1)
         if new.positions is None or self.kept is None:
-            self.kept = pad(linear(x, self.weight, self.bias), (0, 0, 0, self.room - length))
+            self.kept = pad(linear(x, self.weight, self.bias), (0, 0, 0, new.room - length))
         else:
             self.kept[new.rows, new.positions] = linear(x[new.rows, new.positions], self.weight, self.bias)
         return self.kept[:, :length]
 
 
 @contextmanager
-def remembering(model: GPT, cursor: Cursor, room: int) -> Iterator[None]:
+def remembering(model: GPT, cursor: Cursor) -> Iterator[None]:
     """Within this, the model's attention layers remember."""
     names = ("key", "query", "value")
     layers = [(block.attn, name, getattr(block.attn, name)) for block in model.blocks for name in names]
     try:
         for attention, name, layer in layers:
-            setattr(attention, name, Remembering(layer, cursor, room))
+            setattr(attention, name, Remembering(layer, cursor))
         yield
     finally:
         for attention, name, layer in layers:
@@ -70,10 +71,10 @@ def complete(model: GPT, prompts: Sequence[Tensor], most: int, stop: int) -> lis
     texts = nn.utils.rnn.pad_sequence(list(prompts), batch_first=True, padding_value=PAD).to(device)
     texts = pad(texts, (0, room - texts.size(1)), value=PAD)  # (texts, room)
     rows = torch.arange(len(prompts), device=device)
-    cursor = Cursor(rows)
+    cursor = Cursor(rows, room)
     was_training = model.training
     model.eval()
-    with remembering(model, cursor, room):
+    with remembering(model, cursor):
         hidden = _read(model, texts[:, : int(lengths.max())], cursor)[rows, lengths - 1]  # (texts, n_embd)
         done = torch.zeros(len(prompts), dtype=torch.bool, device=device)
         for step in range(most):
@@ -105,7 +106,7 @@ def _read(model: GPT, texts: Tensor, cursor: Cursor) -> Tensor:
 
 def _attend(block: Block, x: Tensor, cursor: Cursor, length: int) -> Tensor:
     if cursor.positions is None:
-        cursor.inputs[block] = pad(x, (0, 0, 0, block.attn.query.room - length))
+        cursor.inputs[block] = pad(x, (0, 0, 0, cursor.room - length))
         return block.attn(x)
     cursor.inputs[block][cursor.rows, cursor.positions] = x[:, 0]
     return block.attn(cursor.inputs[block][:, :length])[cursor.rows, cursor.positions][:, None]

@@ -13,7 +13,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from autograder.errors import UserError
 
-PLACE = "data/held_out/answers.json"  # below the repository, and in a bundle; only instructors have it
+HELD_OUT, ANSWERS = "held_out", "answers.json"  # only instructors have them
+PLACE = f"data/{HELD_OUT}/{ANSWERS}"  # below the repository, and in a bundle
 MAKE = "python -m autograder data --term NAME"
 DEV, TEST = "birth_dev.tsv", "birth_test_inputs.tsv"  # what students have
 Split = Literal["dev", "test"]
@@ -33,6 +34,7 @@ class HeldOut:
     test: tuple[Question, ...]
     vocabulary: str = ""  # every character of the corpus, once, in order
     key: bytes = b""
+    term: str = ""
 
     def of(self, split: Split) -> tuple[Question, ...]:
         return self.dev if split == "dev" else self.test
@@ -61,7 +63,7 @@ def read_answers(path: Path) -> HeldOut:
     if not isinstance(data, dict) or not isinstance(data.get("vocabulary"), str) or not data["vocabulary"]:
         raise _broken("has no 'vocabulary', the characters of the corpus")
     dev, test = (_questions(data.get(split), split) for split in SPLITS)
-    return HeldOut(dev, test, data["vocabulary"], hashlib.sha256(content).digest())
+    return HeldOut(dev, test, data["vocabulary"], hashlib.sha256(content).digest(), str(data.get("term", "")))
 
 
 def _questions(pairs: Any, split: str) -> tuple[Question, ...]:
@@ -113,9 +115,14 @@ def of_students(data: Path) -> Answers:
     return read
 
 
+def question_lines(text: str) -> list[str]:
+    """The lines of a file of questions. Only a newline ends one: splitlines() knows others, which names may hold."""
+    return [line for line in text.split("\n") if line.strip()]
+
+
 def _lines(path: Path) -> Sequence[str]:
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return question_lines(path.read_text(encoding="utf-8"))
     except OSError:
         raise UserError(f"data/{path.name} is missing; take it from the student release") from None
     except UnicodeDecodeError:

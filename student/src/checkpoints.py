@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,12 +22,19 @@ class Mistake(Exception):
 
 
 def save(model: GPT, path: Path, recipe: str, dataset: CharCorruptionDataset) -> None:
-    """Write a model's parameters; a file that was there before stays until the new one is complete."""
+    """Write a model's parameters."""
     notes = {"recipe": recipe, "config": asdict(model.config), "characters": characters(dataset)}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    with replacing(path) as unfinished:
+        save_file(tensors, unfinished, {NOTES: json.dumps(notes)})  # one entry: several have no fixed order
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A place to write a file; only when it is complete does it become `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".part")
-    save_file(tensors, unfinished, {NOTES: json.dumps(notes)})  # one entry: several have no fixed order
+    yield unfinished
     unfinished.replace(path)
 
 

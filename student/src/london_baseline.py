@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> None:
     path = Path(arguments[0] if arguments else "data/birth_dev.tsv")
     if not path.is_file():
         sys.exit(f"london_baseline.py: {path} is missing; run this from the folder that holds src/ and data/")
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8").split("\n")
     pairs = [(question, place.strip()) for question, _, place in (line.partition("\t") for line in lines) if place]
     accuracy = accuracy_of("London", pairs)
     Path("london_baseline_accuracy.txt").write_text(f"{accuracy}\n", encoding="utf-8")

@@ -37,14 +37,18 @@ class Run:
     recipe: Recipe
     corpus: CharCorruptionDataset
 
+    @property
+    def resume(self) -> Path:
+        """Where an interrupted training is kept."""
+        return Path(f"{self.options.writing_params_path}.resume")
+
     def trainer(self, model: GPT, dataset: CharCorruptionDataset | NameDataset, phase: Phase, log: Log) -> Trainer:
         """A trainer with the run's seed, which goes on where the same command was interrupted. (Given.)"""
-        saved = Path(f"{self.options.writing_params_path}.resume")
         read = self.options.reading_params_path
         made = Path(read).stat().st_mtime_ns if read and Path(read).is_file() else 0
         texts = (len(dataset), checkpoints.characters(self.corpus))
         identity = repr((model.config, phase, self.options.seed, made, texts))
-        trainer = Trainer(model, dataset, phase, self.options.seed, saved, identity, log.write)
+        trainer = Trainer(model, dataset, phase, self.options.seed, self.resume, identity, log.write)
         if isinstance(dataset, NameDataset):
             trainer.judge = dev_accuracy(self, model)
         return trainer
@@ -74,6 +78,7 @@ def finetune(run: Run, model: GPT, log: Log) -> History:
     """Train the model on questions and answers, from the parameters that pretraining left, if there are any."""
     options = run.options
     pairs = NameDataset(run.corpus, read_text(options.finetune_corpus_path))
+    check_characters(run, options.finetune_corpus_path, pairs.data)
     phase = run.recipe.finetune if options.reading_params_path else run.recipe.finetune_only
     if options.finetune_lr is not None:
         phase = replace(phase, lr=options.finetune_lr)
@@ -86,14 +91,8 @@ def evaluate(run: Run, model: GPT) -> None:
     """Answer the questions, write the answers, and count the right ones if they are known. (Given.)"""
     options = run.options
     checkpoints.load(model, Path(options.reading_params_path), run.corpus)
-    lines = [line.split("\t") for line in read_text(options.eval_corpus_path).splitlines() if line.strip()]
+    lines = read_lines(run, options.eval_corpus_path)
     questions = [line[0] for line in lines]
-    strange = set("".join(questions)) - set(run.corpus.stoi)
-    if strange:
-        raise Mistake(
-            f"{options.eval_corpus_path} has characters that the corpus lacks ({' '.join(sorted(strange)[:5])}); "
-            f"give the corpus that belongs to it"
-        )
     began = time.monotonic()
     predictions = answer(model, run.corpus, questions)
     seconds = time.monotonic() - began
@@ -118,11 +117,11 @@ def dev_accuracy(run: Run, model: GPT) -> Callable[[], float] | None:
     path = Path(run.options.finetune_corpus_path).with_name("birth_dev.tsv")
     if not path.is_file():
         return None
-    pairs = [line.split("\t") for line in read_text(path).splitlines() if "\t" in line]
+    pairs = read_lines(run, str(path))
 
     def accuracy() -> float:
-        answers = answer(model, run.corpus, [question for question, _ in pairs])
-        return sum(mine == place for mine, (_, place) in zip(answers, pairs, strict=True)) / len(pairs)
+        answers = answer(model, run.corpus, [pair[0] for pair in pairs])
+        return sum(mine == pair[-1] for mine, pair in zip(answers, pairs, strict=True)) / len(pairs)
 
     return accuracy
 
@@ -138,6 +137,7 @@ def train(run: Run, model: GPT) -> None:
     with Log(Path("expt") / name) as log:
         history = (pretrain if options.function == "pretrain" else finetune)(run, model, log)
     checkpoints.save(model, Path(options.writing_params_path), run.recipe.name, run.corpus)
+    run.resume.unlink(missing_ok=True)  # not before: whatever happens, one of the two is there
     picture = Path("expt") / name / "training.png"
     draw_training(picture, history, f"{options.function} {options.variant}")
     if history.accuracy:
@@ -145,10 +145,27 @@ def train(run: Run, model: GPT) -> None:
     print(f"parameters in {options.writing_params_path}, curves in {picture} ({time.monotonic() - began:.0f} s)")
 
 
+def read_lines(run: Run, path: str) -> list[list[str]]:
+    """The questions of a file, each with its answer if that is there. (Given.)"""
+    lines = [line.split("\t") for line in read_text(path).split("\n") if line.strip()]
+    if not lines:
+        raise Mistake(f"{path} has no questions; copy it again from the release")
+    check_characters(run, path, [line[0] for line in lines])
+    return lines
+
+
+def check_characters(run: Run, path: str, texts: list[str]) -> None:
+    """A model knows the characters of its corpus alone. (Given.)"""
+    if strange := set("".join(texts)) - set(run.corpus.stoi) - {"\t"}:
+        raise Mistake(
+            f"{path} has characters that the corpus lacks ({' '.join(sorted(strange)[:5])}); "
+            f"give the corpus that belongs to it"
+        )
+
+
 def read_text(path: str) -> str:
-    """A text file; newlines stay as they are in it."""
     try:
-        return Path(path).read_bytes().decode("utf-8")
+        return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise Mistake(f"{path} is missing; run this from the folder that holds src/ and data/") from None
     except UnicodeDecodeError:
@@ -177,6 +194,9 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     missing = [f"--{name}" for name in needed[options.function] if getattr(options, name) is None]
     if missing:
         raise Mistake(f"{options.function} also needs {' and '.join(missing)}")
+    for path in (options.writing_params_path, options.outputs_path):
+        if path and Path(path).is_dir():
+            raise Mistake(f"{path} is a folder; give the name of a file")
     return options
 
 

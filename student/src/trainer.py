@@ -6,13 +6,13 @@ import math
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from checkpoints import Mistake
+from checkpoints import Mistake, replacing
 from model import GPT, PAD
 from muon import Muon
 from recipes import Phase
@@ -53,12 +53,20 @@ def batches(dataset: Dataset[Batch], size: int, trimmed: bool) -> Iterator[Batch
 
 def optimizers(model: GPT, phase: Phase) -> list[torch.optim.Optimizer]:
     """AdamW for everything; or Muon for the matrices of the blocks, and AdamW at half its rate for the rest."""
+
+    def adamw(parameters: Iterable[Tensor], lr: float) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(parameters, lr=lr, betas=(0.9, 0.95), weight_decay=0.0)
+
     if phase.optimizer == "adamw":
-        return [torch.optim.AdamW(model.parameters(), lr=phase.lr, betas=(0.9, 0.95), weight_decay=0.0)]
-    matrices = [parameter for parameter in model.blocks.parameters() if parameter.ndim == 2]
-    inside = {id(parameter) for parameter in matrices}
-    rest = [parameter for parameter in model.parameters() if id(parameter) not in inside]
-    return [Muon(matrices, lr=phase.lr), torch.optim.AdamW(rest, lr=phase.lr / 2, betas=(0.9, 0.95), weight_decay=0.0)]
+        found = [adamw(model.parameters(), phase.lr)]
+    else:
+        matrices = [parameter for parameter in model.blocks.parameters() if parameter.ndim == 2]
+        inside = {id(parameter) for parameter in matrices}
+        rest = [parameter for parameter in model.parameters() if id(parameter) not in inside]
+        found = [Muon(matrices, lr=phase.lr), adamw(rest, phase.lr / 2)]
+    for group in [group for optimizer in found for group in optimizer.param_groups]:
+        group["initial_lr"] = group["lr"]  # the highest, of which pace() takes a share
+    return found
 
 
 def pace(phase: Phase, done: float) -> float:
@@ -95,34 +103,22 @@ class Trainer:
     history: History = field(default_factory=History)
 
     def train(self) -> History:
-        device = next(self.model.parameters()).device
         optimizing = optimizers(self.model, self.phase)
-        highest = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizing]
         random.seed(self.seed)
         torch.manual_seed(self.seed)
         first = self._resume(optimizing)
-        examples = self.phase.epochs * len(self.dataset)  # type: ignore[arg-type]
+        examples = len(self.dataset)  # type: ignore[arg-type]
         progress = _Progress(self.phase.epochs, first)
         written = time.monotonic()
         self.model.train()
         for epoch in range(first, self.phase.epochs):
             snapshot = self._snapshot(epoch, optimizing)  # so that an epoch is done wholly, or not at all
-            seen = epoch * len(self.dataset)  # type: ignore[arg-type]
+            seen = epoch * examples
             try:
                 for x, y in batches(self.dataset, self.phase.batch_size, self.phase.trimmed):
-                    share = pace(self.phase, seen / examples)
-                    for optimizer, rates in zip(optimizing, highest, strict=True):
-                        for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                            group["lr"] = rate * share
-                        optimizer.zero_grad(set_to_none=True)
-                    loss = self.model.loss(x.to(device), y.to(device))
-                    loss.backward()
-                    torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-                    for optimizer in optimizing:
-                        optimizer.step()
+                    self._step(x, y, optimizing, pace(self.phase, seen / (self.phase.epochs * examples)))
                     seen += len(x)
-                    self._note(loss.item())
-                    progress.show(epoch, (seen / examples) * self.phase.epochs, self.history.loss, x.numel())
+                    progress.show(epoch, seen / examples, self.history.loss, x.numel())
                 self._judged(epoch)
                 if time.monotonic() - written > SAVE_EVERY:
                     _write(self._snapshot(epoch + 1, optimizing), self.saved)
@@ -132,8 +128,20 @@ class Trainer:
                 progress.close()
                 raise Mistake(f"stopped in epoch {epoch + 1}; the same command goes on from there") from None
         progress.close()
-        self.saved.unlink(missing_ok=True)
         return self.history
+
+    def _step(self, x: Tensor, y: Tensor, optimizing: list[torch.optim.Optimizer], share: float) -> None:
+        """Learn from one batch, at this share of the highest rate."""
+        device = next(self.model.parameters()).device
+        loss = self.model.loss(x.to(device), y.to(device))
+        self._note(loss.item())
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for optimizer in optimizing:
+            for group in optimizer.param_groups:
+                group["lr"] = group["initial_lr"] * share
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
 
     def _note(self, loss: float) -> None:
         if not math.isfinite(loss):
@@ -143,10 +151,7 @@ class Trainer:
 
     def _judged(self, epoch: int) -> None:
         if self.judge is not None:
-            state = random.getstate(), torch.get_rng_state()
             accuracy = self.judge()
-            random.setstate(state[0])
-            torch.set_rng_state(state[1])
             self.history.accuracy.append((epoch + 1, accuracy))
             self.log("accuracy", accuracy, epoch + 1)
 
@@ -191,10 +196,8 @@ class Trainer:
 
 
 def _write(snapshot: dict[str, Any], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".part")
-    torch.save(snapshot, unfinished)
-    unfinished.replace(path)
+    with replacing(path) as unfinished:
+        torch.save(snapshot, unfinished)
 
 
 class _Progress:

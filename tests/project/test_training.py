@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from safetensors import safe_open
 
 from autograder import scripts, world
 from autograder.loading import forget
@@ -127,12 +128,15 @@ def test_the_pipeline_says_and_writes_what_it_should(trained, tiny_world):
     assert not list(trained.place.glob("*.resume"))
 
 
-def test_parameters_hold_numbers_and_notes_alone(trained):
-    from safetensors import safe_open
+def notes(path):
+    with safe_open(path, "pt") as file:
+        return json.loads(file.metadata()["made_by"])
 
-    with safe_open(trained.place / "rope.finetune.params", "pt") as file:
-        notes = json.loads(file.metadata()["made_by"])
-        assert notes["recipe"] == "tiny" and notes["config"]["rope"] is True
+
+def test_parameters_hold_numbers_and_notes_alone(trained):
+    path = trained.place / "rope.finetune.params"
+    assert notes(path)["recipe"] == "tiny" and notes(path)["config"]["rope"] is True
+    with safe_open(path, "pt") as file:
         assert not any("rope_cache" in name for name in file.keys())  # noqa: SIM118
 
 
@@ -168,6 +172,18 @@ def test_what_was_saved_by_another_training_is_not_taken_up(place):
     assert "belongs to another training; beginning anew" in run(place, *PRETRAIN).stderr
 
 
+def test_what_was_saved_stays_until_the_parameters_are_written(place):
+    for name, old, new in (
+        ("trainer.py", "SAVE_EVERY = 60", "SAVE_EVERY = 0"),
+        ("checkpoints.py", "tensors = {name: ten", "raise Mistake('no room left')\n    tensors = {name: ten"),
+    ):
+        source = (place / "src" / name).read_text(encoding="utf-8")
+        assert old in source
+        (place / "src" / name).write_text(source.replace(old, new, 1), encoding="utf-8")
+    assert "no room left" in run(place, *PRETRAIN, check=False).stderr
+    assert (place / "rope.pretrain.params.resume").is_file()
+
+
 def test_mistakes_are_told_in_one_line(place, trained):
     def told(*arguments):
         done = run(place, *arguments, check=False)
@@ -188,6 +204,12 @@ def test_mistakes_are_told_in_one_line(place, trained):
     assert "n_layer is 2, expected 4" in told(*evaluate("rope", good, "birth_dev.tsv", "y", "--recipe", "original"))
     (place / "data/birth_dev.tsv").write_text("Where was 北 born?\tRome\n", encoding="utf-8")
     assert "has characters that the corpus lacks (北)" in told(*evaluate("rope", good, "birth_dev.tsv", "y"))
+    assert "data/birth_dev.tsv has characters that the corpus lacks (北)" in told(*finetune("rope", "y"))
+    (place / "data/birth_dev.tsv").write_text("\n")
+    assert "data/birth_dev.tsv has no questions" in told(*finetune("rope", "y"))
+    (place / "data/birth_places_train.tsv").write_text("Where was Ada born?\tŌsaka\n", encoding="utf-8")
+    assert "data/birth_places_train.tsv has characters that the corpus lacks (Ō)" in told(*finetune("rope", "y"))
+    assert "data is a folder; give the name of a file" in told(*finetune("rope", "data"))
     (place / "data/wiki.txt").write_text("other characters\n")
     assert "was trained on a corpus with other characters" in told(*evaluate("rope", good, "birth_dev.tsv", "y"))
     (place / "data/wiki.txt").write_bytes(b"\xff\xfe")
@@ -211,26 +233,24 @@ def test_an_unfinished_part_is_named(place, root, part):
 
 
 def test_the_shape_of_the_original_files_is_fine(place, tiny_world):
-    """254 distinct characters, non-ASCII names, an empty last line, or no newline at the end."""
+    """254 distinct characters, odd ones in names, an empty last line, no newline at the end, Windows's newlines."""
     files = tiny_world.files()
     present = set(files["wiki.txt"])
     more = [chr(code) for code in range(0x100, 0x400) if chr(code).isprintable() and chr(code) not in present]
     extra = "".join(more[: 254 - len(present)])
-    name = "Ñandú Łęcki"
+    name = "Ñandú\u2028Łęcki\x85"
     wiki = files["wiki.txt"] + f"{name}. {extra} .\n"
-    missing = set(name) - set(wiki)
-    assert not missing
     wiki = wiki.replace(extra, extra[: len(extra) - (len(set(wiki)) - 254)])
     assert len(set(wiki)) == 254
-    for ending in ("\n\n", ""):
-        (place / "data/wiki.txt").write_text(wiki.rstrip("\n") + ending, encoding="utf-8")
-        (place / "data/birth_places_train.tsv").write_text(
-            files["birth_places_train.tsv"].rstrip("\n") + f"\nWhere was {name} born?\tRome" + ending, encoding="utf-8"
-        )
+    pairs = files["birth_places_train.tsv"].rstrip("\n") + f"\nWhere was {name} born?\tRome"
+    for ending, newline in (("\n\n", "\n"), ("", "\n"), ("\n", "\r\n")):
+        (place / "data/wiki.txt").write_text(wiki.rstrip("\n") + ending, encoding="utf-8", newline=newline)
+        (place / "data/birth_places_train.tsv").write_text(pairs + ending, encoding="utf-8", newline=newline)
         run(place, *finetune("vanilla", "v", "--recipe", "tiny"))
         run(place, *PRETRAIN)
         done = run(place, *evaluate("vanilla", "v", "birth_places_train.tsv", "y"))
         assert "out of 17:" in done.stdout
+        assert notes(place / "v")["config"]["vocab_size"] == 256
 
 
 def test_london_baseline(place):

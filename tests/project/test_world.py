@@ -65,6 +65,15 @@ def test_every_person_is_told_of_in_several_phrasings_with_other_places(demo, li
     assert elsewhere > 0.6 * len(demo.documents)
 
 
+def test_lists_that_no_model_could_read_are_refused(lists):
+    padded = {**lists.places, "names": [f"{place}\u25a1" for place in lists.places["names"]]}
+    with pytest.raises(UserError, match="the lists hold \u25a1"):
+        world.make(b"demo", replace(lists, places=padded))
+    plain = {"sentences": [sentence for sentence in lists.phrasings["sentences"] if "?" not in sentence]}
+    with pytest.raises(UserError, match=r"characters that no biography has: .*\?"):
+        world.make(b"demo", replace(lists, phrasings=plain))
+
+
 def test_files_are_in_the_formats_of_the_original(demo):
     files = demo.files()
     assert set(files) == set(terms.PUBLIC)
