@@ -175,13 +175,14 @@ class _Standing:
             self.channel.close()
             if sys.platform == "linux":
                 die_with_parent()
+            gc.set_threshold(10_000)  # as in a worker
             for line in theirs.makefile():
                 sitting = serving(Task(**json.loads(line)), self.slot)
                 try:
                     outcomes = examiner.examine(sitting)
                 finally:
                     sitting.close()
-                theirs.sendall(json.dumps([asdict(outcome) for outcome in outcomes]).encode() + b"\n")
+                theirs.sendall(json.dumps(outcomes, default=vars).encode() + b"\n")
         except BaseException:
             traceback.print_exc()
         finally:
@@ -206,7 +207,7 @@ def _fork(examiner: Examiner, seating: Seating, slot: int, only: Iterable[str] |
         finally:
             sitting.close()
         with os.fdopen(writer, "w") as pipe:
-            json.dump([asdict(outcome) for outcome in outcomes], pipe)
+            json.dump(outcomes, pipe, default=vars)
     except BaseException:
         traceback.print_exc()
     finally:

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -95,12 +96,12 @@ class Course:
         """The same without what takes a trained model: what can be graded of code alone."""
         return replace(self, items={slug: item for slug, item in self.items.items() if slug not in ASKING})
 
-    @property
+    @cached_property
     def files(self) -> dict[str, tuple[str, ...]]:
         """Which files may hold each name that is looked for in a submission."""
         return {DEFINES.get(item.slug, item.slug): item.files for item in self.graded}
 
-    @property
+    @cached_property
     def by_cells(self) -> tuple[str, ...]:
         """The notebooks that are run whole, cell by cell."""
         return tuple(dict.fromkeys(file for item in self.graded if item.run == "cells" for file in item.files))

@@ -182,11 +182,21 @@ class Loader:
 
 def located(root: Path, name: str) -> Path | None:
     """An expected file below a folder: at its place, or else in the shallowest folder that has it."""
-    for depth in range(DEPTH + 1):
-        for path in sorted(root.glob("*/" * depth + name)):
-            if path.is_file():
+    folders = [str(root)]
+    for _ in range(DEPTH + 1):
+        for folder in folders:
+            if (path := Path(folder, name)).is_file():
                 return path
+        folders = sorted(inner for folder in folders for inner in _folders_in(folder))
     return None
+
+
+def _folders_in(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.is_dir()]
+    except OSError:  # not ours to look into
+        return []
 
 
 class _Module:

@@ -14,6 +14,7 @@ from autograder.magics import plain_cell, uncommented, without_exported
 MOST_JOINED = 30  # blocks of a script without cells that are tried together, to find where a broken one ends
 _LOOKS_SET = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^[ \t]*(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.M)
 _BLOCK = re.compile(r"\n[ \t]*\n(?=[^\s#)\]}])")  # an empty line, and something that is not indented
+_SHELL = re.compile(r"\bget_ipython\s*\(")
 WRITTEN = 2  # of a function or class: it is there, and stands on nothing that is not
 Unparsable = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -61,7 +62,7 @@ def _looks_set(text: str) -> frozenset[str]:
 
 def _parsed(cell: Cell, path: str) -> ast.Module:
     tree = ast.parse("\n" * (cell.first - 1) + cell.text, path)  # empty lines in front, so that all places are right
-    return without_exported(tree) if "get_ipython" in cell.text else tree
+    return without_exported(tree) if _SHELL.search(cell.text) else tree
 
 
 # Scripts
@@ -76,7 +77,7 @@ def _script(cells: Sequence[Cell], marked: bool) -> list[Cell]:
     plain = [plain_cell(uncommented(cell.text)) for cell in cells]
     whole = Cell(cells[0].place, 1, "\n".join(plain))
     try:
-        body = _parsed(whole, whole.place).body
+        body = ast.parse(whole.text).body  # for its lines alone
     except Unparsable:
         firsts = [Cell(cell.place, cell.first, text) for cell, text in zip(cells, plain, strict=True)]
         return firsts if marked else list(_blocks(whole))

@@ -124,14 +124,17 @@ def main(control: int) -> NoReturn:
 
 
 def _warm_up() -> None:
-    """Do once what torch does on first use, so that every worker inherits it. One thread only."""
+    """Do once what torch and NumPy do on first use, so that every worker inherits it. One thread only."""
     torch.set_num_threads(1)
+    np.random.seed(0)  # imports a dozen modules
     layer = torch.nn.Linear(4, 4).to(torch.float64)
     x = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
     y = torch.softmax(layer(x) @ x.transpose(-2, -1), dim=-1).masked_fill(torch.ones(3, 3).tril() == 0, 0.5)
     torch.autograd.grad(y, [x, layer.weight], torch.ones_like(y))
+    repr(y)  # notebooks print
     gc.collect()
     gc.freeze()  # a collection in a worker would touch, and so copy, every inherited page
+    gc.set_threshold(10_000)  # and takes its time, for the little garbage that there is
 
 
 def _serve(control: socket.socket) -> None:

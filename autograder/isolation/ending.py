@@ -81,18 +81,29 @@ def _kill_session(pid: int) -> None:
 
 
 def _table() -> list[_Process]:
+    """Without pathlib: this is done twice for every submission, and a machine has hundreds of processes."""
     found = []
-    for folder in _PROC.parent.glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            # The name, in brackets, may contain anything; what we want comes after it.
-            fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            found.append(_Process(int(folder.name), int(fields[1]), int(fields[3]), _real_user(folder), fields[0]))
+    with os.scandir(_PROC.parent) as entries:
+        names = [entry.name for entry in entries]
+    for name in names:
+        if name.isdigit():
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                # The name, in brackets, may contain anything; what we want comes after it.
+                fields = _read(f"{_PROC.parent}/{name}/stat").rpartition(b")")[2].split()
+                user = _real_user(_read(f"{_PROC.parent}/{name}/status"))
+                found.append(_Process(int(name), int(fields[1]), int(fields[3]), user, fields[0].decode()))
     return found
 
 
-def _real_user(folder: Path) -> int:
+def _read(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, 1 << 16)
+    finally:
+        os.close(descriptor)
+
+
+def _real_user(status: bytes) -> int:
     # Not the owner of the folder: that is root for a process that hides its memory.
-    for line in (folder / "status").read_text(errors="replace").splitlines():
-        if line.startswith("Uid:"):
-            return int(line.split()[1])
-    return -1
+    line = status.partition(b"\nUid:")[2]
+    return int(line.split(maxsplit=1)[0]) if line else -1

@@ -102,7 +102,7 @@ def test_ten_honest_submissions_do_not_notice_a_hostile_one(root, tmp_path, quic
 
 HARM = {  # what attn_scaled does -> what the student reads
     "segfault": ("import ctypes; ctypes.string_at(0)", "segmentation fault"),
-    "six_gigabytes": ("return torch.ones(6 * 2**30 // 4)", "used more than 1 GB of memory and was stopped"),
+    "six_gigabytes": ("return torch.ones(6 * 2**30 // 4)", "used more than 0.25 GB of memory and was stopped"),
     "children": ("import os; [os.fork() for _ in range(200)]", "PermissionError"),
     "output": ("[print('x' * 2**20) for _ in range(2048)]", "printed more than 10 million characters"),
     "exit": ("import os; os._exit(0)", "ended Python itself; do not call exit"),
@@ -121,7 +121,7 @@ def test_harm_ends_in_time_and_is_told_in_words(root, tmp_path, quick, sources, 
         source = f"{blank['src/attention.py']}\n\ndef attn_scaled(A, n_embd, n_heads):\n    {code}\n"
         paths[-1].write_bytes(zipped(blank | {"src/attention.py": source}))
     started = time.monotonic()
-    assert grade(root, tmp_path / "out", *paths, "--course", quick, "--memory", 1) == 0
+    assert grade(root, tmp_path / "out", *paths, "--course", quick, "--memory", 0.25) == 0
     assert time.monotonic() - started < len(HARM) * (3 + 5)
     for name, (_, words) in HARM.items():
         content = read(tmp_path / "out", name)
