@@ -39,7 +39,7 @@ RECIPES = {
         n_embd=128,
         dropout=0.0,
         block_size=256,  # longer than any biography, so that most of them are read to their end
-        pretrain=Phase(epochs=50, batch_size=32, lr=1e-2, optimizer="muon"),
+        pretrain=Phase(epochs=60, batch_size=32, lr=4e-3, optimizer="muon"),
         finetune=Phase(epochs=15, batch_size=64, lr=5e-4),
         finetune_only=Phase(epochs=40, batch_size=64, lr=1e-3),
     ),

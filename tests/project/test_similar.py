@@ -165,7 +165,7 @@ def test_places_say_which_lines(sources, given):
 
 def test_the_index_finds_what_comparing_all_finds():
     rng = random.Random(6)
-    own = {f"{n:02}": {str(piece) for piece in rng.sample(range(700), rng.randint(300, 500))} for n in range(40)}
+    own = {f"{n:02}": {str(piece) for piece in rng.sample(range(1400), rng.randint(600, 1000))} for n in range(40)}
     all_pairs = [(a, b, len(own[a] & own[b]) / min(len(own[a]), len(own[b]))) for a in own for b in own if a < b]
     for threshold in (0.5, 0.6, 0.7):
         expected = sorted(pair for pair in all_pairs if pair[2] >= threshold)

@@ -10,7 +10,6 @@ import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -140,6 +139,22 @@ def test_parameters_hold_numbers_and_notes_alone(trained):
         assert not any("rope_cache" in name for name in file.keys())  # noqa: SIM118
 
 
+# Runs a script, which gets Ctrl-C in the middle of its fifth epoch.
+INTERRUPTED = """
+import runpy, signal, sys
+sys.argv = sys.argv[1:]
+sys.path.insert(0, "src")
+import trainer
+class Interrupted(trainer._Progress):
+    def show(self, epoch, done, *more):
+        super().show(epoch, done, *more)
+        if done > 4.5:
+            signal.raise_signal(signal.SIGINT)
+trainer._Progress = Interrupted
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
 def test_the_same_seed_gives_the_same_parameters_also_after_an_interruption(place):
     run(place, *PRETRAIN)
     first = (place / "rope.pretrain.params").read_bytes()
@@ -149,19 +164,20 @@ def test_the_same_seed_gives_the_same_parameters_also_after_an_interruption(plac
     whole = (place / "rope.pretrain.params").read_bytes()
     assert whole != first
     (place / "rope.pretrain.params").unlink()
-    command = [sys.executable, "src/run.py", *PRETRAIN]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        for line in process.stderr:
-            if re.match(r"epoch [3-9]/12", line):
-                process.send_signal(signal.SIGINT)
-                break
-        told = process.stderr.read()
-    assert process.returncode == 1
-    assert re.search(r"run\.py: stopped in epoch \d+; the same command goes on from there", told), told
+    stopped = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, "src/run.py", *PRETRAIN],
+        cwd=place,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert stopped.returncode == 1
+    told = stopped.stderr
+    assert "run.py: stopped in epoch 5; the same command goes on from there" in told
     assert not (place / "rope.pretrain.params").exists()
     again = run(place, *PRETRAIN)
-    assert "going on from epoch" in again.stderr
+    assert "going on from epoch 5" in again.stderr
     assert (place / "rope.pretrain.params").read_bytes() == whole
 
 
