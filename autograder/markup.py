@@ -7,9 +7,11 @@ import html
 import unicodedata
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import quote
 
 _ACTIVE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # as in report.inert, which may not have seen this text
+SHORT = 200  # characters that are remembered
 _VOID = {"input", "link", "meta"}
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -25,9 +27,16 @@ def escaped(value: object) -> Html:
     if isinstance(value, Html):
         return value
     text = str(value)
+    return _again(text) if len(text) <= SHORT else _inert(text)
+
+
+def _inert(text: str) -> Html:
     if not text.isprintable():
         text = "".join(" " if one in "\n\r\t" else "�" if unicodedata.category(one) in _ACTIVE else one for one in text)
     return Html(html.escape(text))
+
+
+_again = lru_cache(8192)(_inert)  # the pages of a class say much the same
 
 
 def together(parts: Iterable[object], between: str = "") -> Html:

@@ -14,6 +14,7 @@ from autograder.isolation import privileges
 _PATIENCE = 10.0  # seconds; a killed process that large takes a moment to give its memory back
 _PAUSE = 0.002
 _PROC = Path("/proc/self")
+_OF_THE_KERNEL = 0x00200000  # a flag that no program can have: PF_KTHREAD
 _GONE = "ZX"  # ended and not yet waited for, or just going
 
 
@@ -90,6 +91,8 @@ def _table() -> list[_Process]:
             with contextlib.suppress(OSError):  # it has ended meanwhile
                 # The name, in brackets, may contain anything; what we want comes after it.
                 fields = _read(f"{_PROC.parent}/{name}/stat").rpartition(b")")[2].split()
+                if int(fields[6]) & _OF_THE_KERNEL:
+                    continue
                 user = _real_user(_read(f"{_PROC.parent}/{name}/status"))
                 found.append(_Process(int(name), int(fields[1]), int(fields[3]), user, fields[0].decode()))
     return found
