@@ -91,27 +91,38 @@ Serving = Callable[[Task, int], Sitting]  # called in a child, with a number tha
 
 
 def examine_in_workers(
-    examiner: Examiner, serving: Serving, tasks: Iterable[Task], jobs: int
+    examiner: Examiner, serving: Serving, tasks: Iterable[Task], jobs: int, *, ahead: bool = True
 ) -> Generator[tuple[int, list[Outcome], float], None, None]:
-    """Like `examine_all`, for submissions that are served by workers: no student code runs in our children."""
+    """Like `examine_all`, for submissions that are served by workers: no student code runs in our children.
+
+    ahead: a child has its next task before its last outcomes are yielded, so that it works while they are written down.
+    Not for tasks of which the next comes only when the last is answered.
+    """
     waiting = enumerate(tasks)
     free = [_Standing(slot) for slot in range(jobs)]
     busy: dict[int, _Standing] = {}  # by descriptor
+
+    def take_up() -> None:
+        while free and (following := next(waiting, None)) is not None:
+            child = free.pop()
+            child.take_up(examiner, serving, *following)
+            busy[child.channel.fileno()] = child
+
     gc.freeze()
     try:
         while True:
-            while free and (following := next(waiting, None)) is not None:
-                child = free.pop()
-                child.take_up(examiner, serving, *following)
-                busy[child.channel.fileno()] = child
+            take_up()
             if not busy:
                 return
             for descriptor in select.select(list(busy), [], [])[0]:
                 child = busy[descriptor]
                 outcomes = child.read()
                 if outcomes is not None:
+                    examined = child.position, outcomes, time.monotonic() - child.started
                     free.append(busy.pop(descriptor))
-                    yield child.position, outcomes, time.monotonic() - child.started
+                    if ahead:
+                        take_up()
+                    yield examined
     finally:
         for child in (*free, *busy.values()):
             child.end()

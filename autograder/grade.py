@@ -204,8 +204,11 @@ def trouble_with(outcomes: Sequence[Outcome], found: Sequence[Row]) -> str:
     return f"some checks could not be run; the fault is ours{why}"
 
 
-def here(setting: Setting) -> Examination:
-    """Examine on this machine: one collected suite, a warm zygote, a forked child per submission."""
+def here(setting: Setting, *, ahead: bool = True) -> Examination:
+    """Examine on this machine: one collected suite, a warm zygote, as many children as jobs.
+
+    ahead: the next submission may be asked for before the last is done.
+    """
 
     def run(waiting: Iterator[Tree], done: Callable[[Tree, Examined], None]) -> None:
         torch.set_num_threads(1)
@@ -223,7 +226,8 @@ def here(setting: Setting) -> Examination:
 
             serving = _serving(zygote, setting, first_user, answers)
             # Closed also if `done` fails or is interrupted: our children hold the zygote's line, and it waits for them.
-            with contextlib.closing(examine_in_workers(examiner, serving, tasks(), setting.jobs)) as examined:
+            examining = examine_in_workers(examiner, serving, tasks(), setting.jobs, ahead=ahead)
+            with contextlib.closing(examining) as examined:
                 for number, outcomes, seconds in examined:
                     done(trees.pop(number), Examined(outcomes, seconds, setting.layers, versions()))
 

@@ -156,5 +156,5 @@ def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: T
         answers.write(json.dumps(asdict(examined)) + "\n")
         answers.flush()
 
-    run: Callable[[Iterator[Tree], Callable[[Tree, Examined], None]], None] = here(setting)
+    run: Callable[[Iterator[Tree], Callable[[Tree, Examined], None]], None] = here(setting, ahead=False)
     run(waiting(), done)

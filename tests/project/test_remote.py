@@ -155,7 +155,8 @@ def test_a_child_that_died_between_two_submissions_loses_neither():
         return [Outcome("split_heads", "public", str(os.getpid()), "", "passed")]
 
     examiner, tasks = SimpleNamespace(examine=examine), [Task(str(number), ()) for number in range(3)]
-    for position, outcomes, _ in examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks, 1):  # type: ignore[arg-type]
+    examining = examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks, 1, ahead=False)  # type: ignore[arg-type]
+    for position, outcomes, _ in examining:
         found[position] = int(outcomes[0].name)
         if position == 0:
             os.kill(found[0], signal.SIGKILL)
@@ -187,6 +188,22 @@ def test_tasks_are_asked_for_only_when_somebody_is_free():
     for done, _ in enumerate(examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks(), 2), start=1):  # type: ignore[arg-type]
         assert len(asked) <= done + 2
     assert asked == list(range(6))
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_child_has_its_next_task_before_its_last_is_written_down_if_that_may_be(ahead):
+    asked = []
+
+    def tasks():
+        for number in range(3):
+            asked.append(number)
+            yield Task(str(number), ())
+
+    examiner = SimpleNamespace(examine=lambda sitting: [])
+    examining = examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks(), 1, ahead=ahead)  # type: ignore[arg-type]
+    assert next(examining)[0] == 0
+    assert asked == ([0, 1] if ahead else [0])
+    assert [position for position, *_ in examining] == [1, 2]
 
 
 def test_where_memory_runs_out_the_kernel_ends_a_worker_first(channel, zygote):
