@@ -187,10 +187,18 @@ def _earns_all(content: dict[str, Any], course: Course, layers: Layers) -> Line:
 def traces() -> list[Path]:
     """Files that an attack left where it should not be able to write."""
     found = []
-    for place in PLACES:
-        for depth in ("", "*/"):
-            found += [path for path in Path(place).glob(f"{depth}*{MARK}*") if os.access(path, os.F_OK)]
+    for place in map(Path, PLACES):
+        for folder in (place, *(_inside(place))):
+            found += [path for path in _inside(folder) if MARK in path.name and os.access(path, os.F_OK)]
     return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    """What is in a folder; nothing if it is none, is closed to us, or has gone meanwhile: others work here, too."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _stable(content: dict[str, Any]) -> dict[str, Any]:

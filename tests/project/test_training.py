@@ -142,6 +142,7 @@ def test_parameters_hold_numbers_and_notes_alone(trained):
 # Runs a script, which gets Ctrl-C in the middle of its fifth epoch.
 INTERRUPTED = """
 import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores Ctrl-C
 sys.argv = sys.argv[1:]
 sys.path.insert(0, "src")
 import trainer
