@@ -188,7 +188,7 @@ def traces() -> list[Path]:
     """Files that an attack left where it should not be able to write."""
     found = []
     for place in map(Path, PLACES):
-        for folder in (place, *(_inside(place))):
+        for folder in (place, *_inside(place)):
             found += [path for path in _inside(folder) if MARK in path.name and os.access(path, os.F_OK)]
     return found
 

@@ -93,7 +93,7 @@ def finetune(run: Run, model: GPT, log: Log) -> History:
     """Train the model on questions and answers, from the parameters that pretraining left, if there are any."""
     options = run.options
     pairs = NameDataset(run.corpus, read_text(options.finetune_corpus_path))
-    check_characters(run, options.finetune_corpus_path, pairs.data)
+    check_pairs(run, options.finetune_corpus_path, pairs)
     phase = run.recipe.finetune if options.reading_params_path else run.recipe.finetune_only
     if options.finetune_lr is not None:
         phase = replace(phase, lr=options.finetune_lr)
@@ -117,8 +117,8 @@ def evaluate(run: Run, model: GPT) -> None:
     seconds = time.monotonic() - began
     Path(options.outputs_path).write_text("".join(f"{text}\n" for text in predictions), encoding="utf-8")
     if all(len(line) > 1 for line in lines):
-        places = [line[1].strip() for line in lines]
-        right = sum(mine == place for mine, place in zip(predictions, places, strict=True))
+        places = [line[1] for line in lines]
+        right = count_right(predictions, places)
         print(f"Correct: {right} out of {len(lines)}: {100 * right / len(lines)}%")
         if options.tb_expt_name:
             from curves import draw_knowledge  # here, because it takes a while to load
@@ -140,9 +140,13 @@ def dev_accuracy(run: Run, model: GPT) -> Callable[[], float] | None:
 
     def accuracy() -> float:
         answers = answer(model, run.corpus, [pair[0] for pair in pairs])
-        return sum(mine == pair[-1] for mine, pair in zip(answers, pairs, strict=True)) / len(pairs)
+        return count_right(answers, [pair[-1] for pair in pairs]) / len(pairs)
 
     return accuracy
+
+
+def count_right(predictions: list[str], places: list[str]) -> int:
+    return sum(mine == place for mine, place in zip(predictions, places, strict=True))
 
 
 def train(run: Run, model: GPT) -> None:
@@ -166,11 +170,25 @@ def train(run: Run, model: GPT) -> None:
 
 def read_lines(run: Run, path: str) -> list[list[str]]:
     """The questions of a file, each with its answer if that is there. (Given.)"""
-    lines = [line.split("\t") for line in read_text(path).split("\n") if line.strip()]
+    lines = []
+    for line in read_text(path).split("\n"):
+        if line.strip():
+            question, *answers = line.split("\t")
+            lines.append([question, *(place.strip() for place in answers)])
     if not lines:
         raise Mistake(f"{path} has no questions; copy it again from the release")
     check_characters(run, path, [line[0] for line in lines])
     return lines
+
+
+def check_pairs(run: Run, path: str, pairs: NameDataset) -> None:
+    """Training needs a question and its answer in every line. (Given.)"""
+    if not pairs.data:
+        raise Mistake(f"{path} has no questions; copy it again from the release")
+    check_characters(run, path, pairs.data)
+    for number, line in enumerate(pairs.data, start=1):
+        if line.count("\t") != 1:
+            raise Mistake(f"{path} has no answer in line {number}; give a file with questions and answers")
 
 
 def check_characters(run: Run, path: str, texts: list[str]) -> None:

@@ -88,7 +88,8 @@ class History:
 class Trainer:
     """Trains a model for one phase. Interrupted, it can go on: the same command gives the same parameters.
 
-    saved: where to keep what is needed to go on. identity: what must be the same for that.
+    saved: where to keep what is needed to go on; whoever keeps the parameters removes it then.
+    identity: what must be the same for going on.
     log: takes (name, value, step), for TensorBoard. judge: the accuracy after an epoch, for the curve.
     """
 

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -176,31 +177,27 @@ def test_a_child_that_dies_with_its_task_unread_loses_only_that():
         assert child.read() == []
 
 
+def counted(count: int, asked: list[int]) -> Iterator[Task]:
+    """So many tasks; `asked` tells which were taken."""
+    for number in range(count):
+        asked.append(number)
+        yield Task(str(number), ())
+
+
 def test_tasks_are_asked_for_only_when_somebody_is_free():
-    asked = []
-
-    def tasks():
-        for number in range(6):
-            asked.append(number)
-            yield Task(str(number), ())
-
+    asked: list[int] = []
     examiner = SimpleNamespace(examine=lambda sitting: [])
-    for done, _ in enumerate(examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks(), 2), start=1):  # type: ignore[arg-type]
+    examining = examine_in_workers(examiner, lambda task, _: Sitting(None, task), counted(6, asked), 2)  # type: ignore[arg-type]
+    for done, _ in enumerate(examining, start=1):
         assert len(asked) <= done + 2
     assert asked == list(range(6))
 
 
 @pytest.mark.parametrize("ahead", [False, True])
 def test_a_child_has_its_next_task_before_its_last_is_written_down_if_that_may_be(ahead):
-    asked = []
-
-    def tasks():
-        for number in range(3):
-            asked.append(number)
-            yield Task(str(number), ())
-
+    asked: list[int] = []
     examiner = SimpleNamespace(examine=lambda sitting: [])
-    examining = examine_in_workers(examiner, lambda task, _: Sitting(None, task), tasks(), 1, ahead=ahead)  # type: ignore[arg-type]
+    examining = examine_in_workers(examiner, lambda task, _: Sitting(None, task), counted(3, asked), 1, ahead=ahead)  # type: ignore[arg-type]
     assert next(examining)[0] == 0
     assert asked == ([0, 1] if ahead else [0])
     assert [position for position, *_ in examining] == [1, 2]
