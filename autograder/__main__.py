@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -108,9 +109,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _grade(options: argparse.Namespace) -> int:
     one_each()
-    from autograder.class_run import run
+    from autograder.zygote import Zygote
 
-    return run(options)
+    with nullcontext() if options.dask else Zygote() as zygote:  # before all else: it loads torch while we do
+        from autograder.class_run import run
+
+        return run(options, zygote)
 
 
 def _release(options: argparse.Namespace) -> int:

@@ -186,6 +186,9 @@ class _Standing:
             self.channel.close()
             if sys.platform == "linux":
                 die_with_parent()
+                with contextlib.suppress(OSError):  # where a container forbids it, all is but a little slower
+                    # A worker that answers several requests is not to be interrupted by us at every answer.
+                    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
             gc.set_threshold(10_000)  # as in a worker
             for line in theirs.makefile():
                 sitting = serving(Task(**json.loads(line)), self.slot)

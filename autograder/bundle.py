@@ -26,6 +26,7 @@ OURS = "autograder"
 _IMPORT_ALL = """
 import sys
 from pathlib import Path
+from autograder import worker  # for the zygote, which is a process of its own
 from autograder.container import ready
 ready(Path.cwd())
 print(*sorted(name for name in sys.modules if name.split(".")[0] == "autograder"))

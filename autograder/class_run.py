@@ -20,7 +20,7 @@ from autograder.course import PARTS, Course, read_course
 from autograder.errors import UserError
 from autograder.examples import write_examples
 from autograder.files import write_atomically
-from autograder.grade import Setting, grade, require_isolation
+from autograder.grade import Setting, grade, here, require_isolation
 from autograder.gradebook import gradebook, summary
 from autograder.gradescope import text_of
 from autograder.held_out import Answers, supplied
@@ -35,9 +35,11 @@ from autograder.report import WIDTH, inert
 from autograder.roster import read_roster
 from autograder.similar import code, similar
 from autograder.terms import answers_file
+from autograder.zygote import Zygote
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
+    """zygote: one that was started early, if submissions run on this machine."""
     course = read_course(options.course)
     entries = _chosen(options)
     folders = tuple(options.root / "tests" / part for part in PARTS)
@@ -50,7 +52,10 @@ def run(options: argparse.Namespace) -> int:
         _complain_without(supplied(answers))
     where = f"Dask ({options.dask})" if options.dask else f"isolation: {layers.name}"
     print(f"{course.title}: {_many(len(entries))}, {where}", flush=True)
-    examination = on_cluster(options.dask, setting, weak_allowed=options.allow_weak_isolation) if options.dask else None
+    if options.dask:
+        examination = on_cluster(options.dask, setting, weak_allowed=options.allow_weak_isolation)
+    else:
+        examination = here(setting, zygote)
     texts: dict[str, dict[str, str]] | None = {} if options.similar else None
     with Progress(course, len(entries)) as progress:
         records = grade(

@@ -204,15 +204,16 @@ def trouble_with(outcomes: Sequence[Outcome], found: Sequence[Row]) -> str:
     return f"some checks could not be run; the fault is ours{why}"
 
 
-def here(setting: Setting, *, ahead: bool = True) -> Examination:
-    """Examine on this machine: one collected suite, a warm zygote, as many children as jobs.
+def here(setting: Setting, zygote: Zygote | None = None, *, ahead: bool = True) -> Examination:
+    """Examine on this machine, once: one collected suite, a warm zygote, as many children as jobs.
 
-    ahead: the next submission may be asked for before the last is done.
+    zygote: if one was started early; it is closed in the end. ahead: the next submission may be asked for before the
+    last is done.
     """
 
     def run(waiting: Iterator[Tree], done: Callable[[Tree, Examined], None]) -> None:
         torch.set_num_threads(1)
-        zygote = Zygote()  # first, because it takes as long to start as all the rest
+        forking = zygote or Zygote()
         first_user = _free_users(setting.jobs) if setting.layers.own_user else 0
         answers = supplied(setting.answers if setting.course.asks else None)  # once, for all children
 
@@ -224,7 +225,7 @@ def here(setting: Setting, *, ahead: bool = True) -> Examination:
                     trees[number] = tree
                     yield Task(str(tree.intake.root), tree.intake.files)
 
-            serving = _serving(zygote, setting, first_user, answers)
+            serving = _serving(forking, setting, first_user, answers)
             # Closed also if `done` fails or is interrupted: our children hold the zygote's line, and it waits for them.
             examining = examine_in_workers(examiner, serving, tasks(), setting.jobs, ahead=ahead)
             with contextlib.closing(examining) as examined:
@@ -234,7 +235,7 @@ def here(setting: Setting, *, ahead: bool = True) -> Examination:
         try:
             collect(setting.folders, job)
         finally:
-            zygote.close()
+            forking.close()
 
     return run
 

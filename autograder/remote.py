@@ -59,8 +59,8 @@ class Worker:
         self.received = bytearray()
         self.decoder = protocol.Decoder()
         self.looked = 0.0
-        self.inherited = _own_memory(zygote.pid)
         self.pid, self.channel, self.line = zygote.spawn(order)
+        self.inherited = _own_memory(zygote.pid)  # not before: it may have been loading still
         self.channel.setblocking(False)
 
     def ask(self, requests: Sequence[Request], deadline: float) -> Iterator[Reply | Trouble]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -250,3 +251,24 @@ def test_a_zygote_whose_line_somebody_else_holds_is_ended_all_the_same(monkeypat
     started.close()
     os.close(holder)
     assert started._process.returncode == -signal.SIGKILL
+
+
+def test_a_zygote_that_nobody_used_is_gone_at_once():
+    with Zygote() as started:
+        pass
+    assert started._process.returncode == -signal.SIGKILL
+
+
+EARLY = """
+import sys
+from autograder import __main__, zygote
+def early(self):
+    sys.exit("torch came first" if {"torch", "numpy"} & set(sys.modules) else "early")
+zygote.Zygote.__init__ = early
+__main__.main(["grade", "some.zip"])
+"""
+
+
+def test_the_zygote_is_started_before_anything_slow_is_loaded(root):
+    done = subprocess.run([sys.executable, "-c", EARLY], cwd=root, capture_output=True, text=True, check=False)
+    assert done.stderr == "early\n"
