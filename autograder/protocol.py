@@ -94,6 +94,9 @@ def _describe(value: Plain, words: list[str], chunks: list[bytes]) -> None:
         words.append(f'{{"f":"{value.hex()}"}}')
     elif isinstance(value, (tuple, list)):
         before, after = ('{"p":[', "]}") if isinstance(value, tuple) else ("[", "]")
+        if set(map(type, value)) == {int}:  # indices, often hundreds of them
+            words.append(f"{before}{','.join(map(repr, value))}{after}")
+            return
         words.append(before)
         for number, item in enumerate(value):
             if number:
@@ -146,12 +149,20 @@ def _bytes(tensor: Tensor) -> bytes:
     return whole.numpy().tobytes()
 
 
-def sizes(prefix: bytes | bytearray) -> tuple[int, int]:
-    """Lengths of header and body; both are capped before anything is read."""
-    header, body = PREFIX.unpack(prefix)
+def sizes(received: bytes | bytearray) -> tuple[int, int]:
+    """Lengths of header and body, as a frame's beginning tells them; both are capped before anything is read."""
+    header, body = PREFIX.unpack_from(received)
     if header > MAX_HEADER or body > MAX_BODY:
         raise Malformed("a frame is too long")
     return header, body
+
+
+def taken(received: bytearray, header: int, body: int) -> tuple[bytearray, bytearray]:
+    """Take a frame of these sizes off what was received: its header and its body."""
+    middle, end = PREFIX.size + header, PREFIX.size + header + body
+    parts = received[PREFIX.size : middle], received[middle:end]
+    del received[:end]
+    return parts
 
 
 def decode(header: bytes | bytearray, body: bytes | bytearray) -> Plain:

@@ -77,8 +77,10 @@ class Worker:
                 self._send(b"".join(several), deadline)
             self.number += 1
             try:
-                header, body = protocol.sizes(self._receive(protocol.PREFIX.size, deadline))
-                tree = self.decoder.decode(self._receive(header, deadline), self._receive(body, deadline))
+                self._wait_for(protocol.PREFIX.size, deadline)
+                header, body = protocol.sizes(self.received)
+                self._wait_for(protocol.PREFIX.size + header + body, deadline)
+                tree = self.decoder.decode(*protocol.taken(self.received, header, body))
                 reply = wire.unpack_reply(tree, self.number)
             except Dead:
                 raise
@@ -98,7 +100,8 @@ class Worker:
                 self._end_of(GRACE)
                 raise Dead(_malformed("your code closed the grader's channel")) from None
 
-    def _receive(self, count: int, deadline: float) -> bytearray:
+    def _wait_for(self, count: int, deadline: float) -> None:
+        """Until so many bytes have been received."""
         while len(self.received) < count:
             self._watch(deadline)
             try:
@@ -112,9 +115,6 @@ class Worker:
                 self._end_of(GRACE)
                 raise Dead(_malformed("your code closed the grader's channel"))
             self.received += chunk
-        taken = self.received[:count]
-        del self.received[:count]
-        return taken
 
     def _watch(self, deadline: float) -> None:
         """An eye on time and memory, also while data comes: a reply that trickles must not keep us from looking."""
@@ -236,6 +236,7 @@ class RemoteChannel:
         self.zygote, self.root, self.course, self.layers, self.limits = zygote, root, course, layers, limits
         self.names = frozenset(names)  # the files of the submission
         self.places = Places(root, self.names)
+        self.located: dict[str, Path | None] = {}  # files that were asked for: nobody changes a submission
         self.found: dict[str, str] = {}  # names, and the files that they were taken from
         self.left_out: list[LeftOut] = []  # what ended a worker when it was loaded
         self.reached: tuple[str, int] | None = None  # what the last worker loaded when it ended
@@ -335,7 +336,9 @@ class RemoteChannel:
         return self.found.get(name, "")
 
     def handed_in(self, name: str) -> Path | None:
-        return located(self.root, name)
+        if name not in self.located:
+            self.located[name] = located(self.root, name)
+        return self.located[name]
 
     def run(self, script: Script, seconds: int) -> Reply | Trouble:
         """Run a script in a worker of its own: what it finds in its folder is all that there is of the submission.

@@ -113,15 +113,14 @@ class Incoming:
 
     def frame(self) -> Plain:
         """One whole frame. EOFError if the other side is gone."""
-        header, body = protocol.sizes(self._exactly(protocol.PREFIX.size))
-        return self.decoder.decode(self._exactly(header), self._exactly(body))
+        self._wait_for(protocol.PREFIX.size)
+        header, body = protocol.sizes(self.received)
+        self._wait_for(protocol.PREFIX.size + header + body)
+        return self.decoder.decode(*protocol.taken(self.received, header, body))
 
-    def _exactly(self, count: int) -> bytearray:
+    def _wait_for(self, count: int) -> None:
         while len(self.received) < count:
             chunk = self.channel.recv(max(AT_ONCE, count - len(self.received)))
             if not chunk:
                 raise EOFError
             self.received += chunk
-        taken = self.received[:count]
-        del self.received[:count]
-        return taken
