@@ -50,6 +50,7 @@ def _warm_up() -> None:
     gc.collect()
     gc.freeze()  # a collection in a worker would touch, and so copy, every inherited page
     gc.set_threshold(10_000)  # and takes its time, for the little garbage that there is
+    gc.enable()
 
 
 def _serve(control: socket.socket) -> None:

@@ -50,7 +50,8 @@ class Zygote:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         package = str(Path(__file__).resolve().parents[1])
         program = (
-            f"import sys; sys.path.insert(0, {package!r}); from autograder.worker import main; main({theirs.fileno()})"
+            f"import gc, sys; gc.disable(); sys.path.insert(0, {package!r}); "
+            f"from autograder.worker import main; main({theirs.fileno()})"
         )
         kept = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
         # A new Python and not a fork: whatever the grader has read, a worker must not inherit.
