@@ -28,8 +28,8 @@ def overview(summary: Json) -> str:
     )
     parts = (
         _distribution(students, summary["points"]),
+        _mistakes(summary["mistakes"], known),  # what a lecturer looks for on Monday
         _exercises(summary["exercises"], len(_graded(students))),
-        _mistakes(summary["mistakes"], known),
         _ungraded(students),
         _similar(summary["similar"], known),
         _table(students, summary["exercises"], summary["mistakes"]),

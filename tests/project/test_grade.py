@@ -113,16 +113,14 @@ HARM = {  # what attn_scaled does -> what the student reads
 }
 
 
-def test_harm_ends_in_time_and_is_told_in_words(root, tmp_path, quick, sources, capsys):
+def test_harm_is_ended_and_told_in_words(root, tmp_path, quick, sources, capsys):
     blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
     paths = []
     for name, (code, _) in HARM.items():
         paths.append(tmp_path / f"{name}.zip")
         source = f"{blank['src/attention.py']}\n\ndef attn_scaled(A, n_embd, n_heads):\n    {code}\n"
         paths[-1].write_bytes(zipped(blank | {"src/attention.py": source}))
-    started = time.monotonic()
     assert grade(root, tmp_path / "out", *paths, "--course", quick, "--memory", 0.25) == 0
-    assert time.monotonic() - started < len(HARM) * (3 + 5)
     for name, (_, words) in HARM.items():
         content = read(tmp_path / "out", name)
         row = next(test for test in content["tests"] if test["name"] == "attn_scaled (public)")
