@@ -36,7 +36,7 @@ from autograder.remote import Limits  # noqa: E402
 MIB = 1 << 20
 START, END = 30, 30  # seconds of a run that no exercise may take; half a processor needs half of the first
 LAST_RESORT = 15  # seconds before the platform would end a run
-OURS = 500 * MIB  # what a run on the solution needs of a container's memory, by benchmarks/gradescope.py
+OURS = 575 * MIB  # what a run on the solution needs of a container's memory, by benchmarks/gradescope.py
 LEAST = 128 * MIB  # that a worker is given, however small the container
 MEMORY_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 UNSAFE = (

@@ -201,7 +201,7 @@ def test_grader_that_hangs_dies_before_the_platform_ends_the_run():
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
-@pytest.mark.parametrize(("container_mib", "worker_mib"), [(256, 128), (768, 268), (1536, 1036), (65536, 2048)])
+@pytest.mark.parametrize(("container_mib", "worker_mib"), [(256, 128), (768, 193), (1536, 961), (65536, 2048)])
 def test_submission_gets_what_memory_is_left(container_mib, worker_mib):
     assert container.worker_memory(container_mib << 20) == worker_mib << 20
 
