@@ -55,7 +55,10 @@ def answers_file(data: Path) -> Path:
     if not path.exists() and (data / LISTS).is_file():
         demo = world.make(DEMO.encode(), world.Lists.read(data / LISTS))
         if all((data / name).is_file() and _text(data / name) == text for name, text in demo.files().items()):
-            _write_answers(data, DEMO, demo.answers())
+            try:
+                _write_answers(data, DEMO, demo.answers())
+            except OSError as error:
+                raise UserError(f"{path} cannot be written ({error.strerror}); use a copy of this repository") from None
     return path
 
 

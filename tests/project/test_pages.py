@@ -467,7 +467,7 @@ def test_overview_tells_the_class():
     data = summary()
     outline = Outline(overview.overview(data))
     words = " ".join("".join(outline.text).split())
-    assert words.index("Most frequent mistakes") < words.index("graded students have full marks")  # what matters on Monday first
+    assert words.index("Most frequent mistakes") < words.index("graded students have full marks")
     assert "2 students: You forgot to scale the scores." in words
     assert "5 rarer ones" in words
     assert "look at both before you conclude anything" in words

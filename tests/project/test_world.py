@@ -153,6 +153,12 @@ def test_answers_of_another_term_are_not_made_up(folder):
     assert not terms.answers_file(folder).exists()
 
 
+def test_where_nothing_can_be_written_the_answers_are_asked_for_elsewhere(folder):
+    (folder / "held_out").write_text("in the way")  # a folder without rights would not stop root
+    with pytest.raises(UserError, match=r"answers.json cannot be written \(.*\); use a copy of this repository"):
+        terms.answers_file(folder)
+
+
 def test_a_term_has_a_secret_of_its_own_and_keeps_it(folder, capsys):
     run = ["--root", str(folder.parent), "data", "--term"]
     assert command.main([*run, "fall-2026"]) == 0
