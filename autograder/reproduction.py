@@ -2,7 +2,7 @@
 
 It runs where neither the corpus nor the predictions are, twice for each file: with the parameters, and with the same
 numbers in another order. With the first, what was handed in must come out; with the second, it must not: answers
-that do not depend on the parameters were not learnt.
+that do not depend on the parameters were not learnt. Where too few are right to tell, the second is not done.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,8 @@ RUNS = 4  # two files, two kinds of parameters
 UNLIKE = 0.05  # of the sample may differ, for rounding; and one in any case
 LOST = 0.02  # of the sample may be right as handed in, and wrong when made again; and one in any case
 UNLEARNT = 0.25  # of the right answers may come out of scrambled parameters,
-CHANCE = 1e-5  # or more, if that is chance
+CHANCE = 1e-5  # or more, if that is chance:
+LUCK = 0.1  # the least that an answer may be right by chance
 SHOWN = 40  # letters of a prediction
 
 
@@ -54,7 +55,8 @@ def are_reproduced(submission: Submission, slug: str, course: Course, answers: A
     parameters = parameters_of(item, found.params)
     code = _code(submission, item)
     sampled = {split: _sampled(split, found.lines[split], slug, course, known) for split in SPLITS}
-    runs = [(split, scrambled) for split in SPLITS for scrambled in (False, True)]
+    kinds = (False, True) if _could_be_refused(sampled.values()) else (False,)
+    runs = [(split, scrambled) for split in SPLITS for scrambled in kinds]
     secrets.SystemRandom().shuffle(runs)  # so that code cannot count which one it is in
     replies: dict[tuple[Split, bool], Reply | CheckFailed] = {}
     for split, scrambled in runs:
@@ -64,7 +66,7 @@ def are_reproduced(submission: Submission, slug: str, course: Course, answers: A
         replies[split, scrambled] = submission.run(script, max(1, item.deadline // RUNS))
     # Judged in one order, so that the same submission is told the same.
     differing = sum(_differing(item, sampled[split], _lines(replies[split, False])) for split in SPLITS)
-    right = [one for split in SPLITS for one in _right(sampled[split], replies[split, True])]
+    right = [one for split in SPLITS if True in kinds for one in _right(sampled[split], replies[split, True])]
     for group in (*SPLITS, "all"):
         _refuse_unlearnt(item, [one for one in right if group in (one.split, "all")])
     total = sum(len(one.lines) for one in sampled.values())
@@ -156,9 +158,17 @@ def _refuse_unlearnt(item: Item, right: Sequence[_Right]) -> None:
         )
 
 
+def _could_be_refused(sampled: Iterable[_Sampled]) -> bool:
+    """Are there enough right answers that it could not be chance, if all of them came out of scrambled parameters?"""
+    right = sum(
+        is_right(line, question) for one in sampled for line, question in zip(one.lines, one.questions, strict=True)
+    )
+    return by_chance(right, right, LUCK) < CHANCE
+
+
 def by_chance(still: int, count: int, share: float) -> float:
-    """How probable it is that so many of `count` are hit by who hits each with probability `share`, or 1 in 10."""
-    share = max(share, 0.1)
+    """How probable it is that so many of `count` are hit by who hits each with probability `share`, or LUCK."""
+    share = max(share, LUCK)
     return sum(math.comb(count, n) * share**n * (1 - share) ** (count - n) for n in range(still, count + 1))
 
 

@@ -16,7 +16,7 @@ from typing import TextIO
 import pytest
 import torch
 
-from autograder import batch
+from autograder import batch, zygote
 from autograder.attacks import Trained, read_trained
 from autograder.course import Course, read_course
 from autograder.engine import Examiner, Outcome, collect
@@ -26,6 +26,7 @@ from autograder.mistakes import Mistake, read_table
 from autograder.mutants import Sources, lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
+REAL = zygote.Zygote
 COPIED = ("solutions", "student", "autograder", "data", "tests/public", "tests/hidden")
 
 torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
@@ -34,6 +35,38 @@ torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_zygote() -> Iterator[None]:
+    """Gradings in this process share a zygote, because starting one takes longer than most of them.
+
+    Those in another process, as in an attack's situation, have one of their own; how one ends is tested in test_remote.
+    """
+    here, kept = os.getpid(), []
+
+    class Shared(zygote.Zygote):
+        def __init__(self) -> None:
+            if os.getpid() != here:
+                super().__init__()
+                return
+            if not kept or kept[-1]._process.poll() is not None:
+                kept.append(REAL())
+            vars(self).update(vars(kept[-1]))
+
+        def close(self) -> None:
+            if os.getpid() != here:
+                super().close()
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("zygote", "grade"):
+            patch.setattr(f"autograder.{module}.Zygote", Shared)
+        yield
+    for one in kept:
+        one.close()
 
 
 @pytest.fixture

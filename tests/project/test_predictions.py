@@ -403,6 +403,28 @@ def test_the_same_holds_in_ones_own_process(tmp_path, student):
     assert "model" not in sys.modules and "tqdm" not in set(sys.modules) - before[3]
 
 
+@pytest.mark.parametrize(("place", "runs"), [(None, 4), ("Nowhere", 2)])
+def test_scrambled_parameters_are_tried_only_where_they_could_tell(tmp_path, student, monkeypatch, place, runs):
+    """If everybody was born somewhere else than predicted, nothing right can come out of them."""
+    world = {key: [[question, place or born] for question, born in student["WORLD"][key]] for key in ("dev", "test")}
+    answers = held_out.supplied(written(tmp_path, {**student["WORLD"], **world}))
+    for name, content in student["HANDS_IN"]().items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    real, tried = Performer.run, []
+    monkeypatch.setattr(Performer, "run", lambda self, *script: tried.append(script) or real(self, *script))
+    submission = Submission(Performer(Loader(tmp_path, {})))
+    reproduction.are_reproduced(submission, "predictions_rope", read_course("cs224n"), answers)
+    assert len(tried) == runs
+
+
+@pytest.mark.parametrize(("right", "refused"), [(0, False), (5, False), (6, True), (40, True)])
+def test_five_right_answers_are_too_few_to_tell(right, refused):
+    questions = [Question(f"Where was {number} born?", "Rome") for number in range(40)]
+    sampled = reproduction._Sampled("dev", questions, ["Rome"] * right + ["Oslo"] * (40 - right))
+    assert reproduction._could_be_refused([sampled]) == refused
+
+
 @pytest.mark.parametrize(
     ("still", "right", "frequent", "refused"),
     [
