@@ -6,10 +6,11 @@ import argparse
 import gc
 import os
 import shutil
+import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -113,11 +114,22 @@ def _grade(options: argparse.Namespace) -> int:
     from autograder.zygote import Zygote
 
     with nullcontext() if options.dask else Zygote() as zygote:  # before all else: it loads torch while we do
-        gc.disable()  # imports make next to no garbage, and looking for it takes a tenth of their time
-        from autograder.class_run import run
-
-        gc.enable()
+        with _undisturbed():
+            from autograder.class_run import run
         return run(options, zygote)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """For imports. Ctrl-C waits for their end, because torch would lose it, or break; and no garbage is looked for,
+    because there is next to none, and looking takes a tenth of the time."""
+    gc.disable()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        gc.enable()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _release(options: argparse.Namespace) -> int:

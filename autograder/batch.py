@@ -186,9 +186,7 @@ class _Standing:
             self.channel.close()
             if sys.platform == "linux":
                 die_with_parent()
-                with contextlib.suppress(OSError):  # where a container forbids it, all is but a little slower
-                    # A worker that answers several requests is not to be interrupted by us at every answer.
-                    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+                _let_workers_run()
             gc.set_threshold(10_000)  # as in a worker
             for line in theirs.makefile():
                 sitting = serving(Task(**json.loads(line)), self.slot)
@@ -201,6 +199,13 @@ class _Standing:
             traceback.print_exc()
         finally:
             os._exit(0)
+
+
+def _let_workers_run() -> None:
+    """A worker that answers several requests is not to be interrupted by us at every answer."""
+    with contextlib.suppress(OSError):  # where a container forbids it, all is but a little slower
+        if os.sched_getscheduler(0) == os.SCHED_OTHER:
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _fork(examiner: Examiner, seating: Seating, slot: int, only: Iterable[str] | None) -> tuple[int, int]:

@@ -225,6 +225,8 @@ def collect(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
         forget(folder)  # another folder of the same name must not find these test modules
     if failure:
         raise failure[0]
+    if status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise UserError(
             f"the checks in {', '.join(map(str, folders))} could not be collected (pytest status {int(status)})"

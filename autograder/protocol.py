@@ -74,7 +74,7 @@ def described(value: Plain) -> tuple[bytes, bytes]:
     _describe(value, words, chunks)
     header, body = "".join(words).encode(), b"".join(chunks)
     if len(header) > MAX_HEADER - ROOM or len(body) > MAX_BODY:
-        raise TooLarge(f"a value of {len(body):,} bytes is too large to be returned")
+        raise TooLarge(f"a value of {len(header) + len(body):,} bytes is too large to be returned")
     return header, body
 
 
@@ -150,7 +150,7 @@ def _bytes(tensor: Tensor) -> bytes:
 
 
 def sizes(received: bytes | bytearray) -> tuple[int, int]:
-    """Lengths of header and body, as a frame's beginning tells them; both are capped before anything is read."""
+    """Lengths of header and body, as a frame's beginning tells them; both are capped before the rest is waited for."""
     header, body = PREFIX.unpack_from(received)
     if header > MAX_HEADER or body > MAX_BODY:
         raise Malformed("a frame is too long")

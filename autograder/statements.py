@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -62,7 +63,7 @@ def _looks_set(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A cell, and its statements if they are known already."""
+    """A cell, and its statements if they are known. To be parsed once: what was exported is changed in place."""
 
     cell: Cell
     body: list[ast.stmt] | None = None
@@ -94,13 +95,11 @@ def _script(cells: Sequence[Cell], marked: bool) -> list[_Piece]:
     begins = [cell.first for cell in cells] if marked else _after_gaps(body, lines)
     inside = {number for node in body for number in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)}
     edges = [*sorted({1, *begins} - inside), len(lines) + 1]
-    return [
-        _Piece(
-            Cell(whole.place, one, "\n".join(lines[one - 1 : other - 1])),
-            [node for node in body if one <= node.lineno < other],
-        )
-        for one, other in itertools.pairwise(edges)
-    ]
+    pieces = []
+    for one, other in itertools.pairwise(edges):
+        first, last = (bisect_left(body, line, key=lambda node: node.lineno) for line in (one, other))
+        pieces.append(_Piece(Cell(whole.place, one, "\n".join(lines[one - 1 : other - 1])), body[first:last]))
+    return pieces
 
 
 def _after_gaps(body: Sequence[ast.stmt], lines: Sequence[str]) -> list[int]:

@@ -52,13 +52,13 @@ def use_own(data: Path, answers: Path) -> int:
 def answers_file(data: Path) -> Path:
     """Where the held-out answers are. Those of the demo are made if need be; others cannot be made from here."""
     path = data / HELD_OUT / ANSWERS
-    if not path.exists() and (data / LISTS).is_file():
-        demo = world.make(DEMO.encode(), world.Lists.read(data / LISTS))
-        if all((data / name).is_file() and _text(data / name) == text for name, text in demo.files().items()):
-            try:
+    try:
+        if not path.exists() and (data / LISTS).is_file():
+            demo = world.make(DEMO.encode(), world.Lists.read(data / LISTS))
+            if all((data / name).is_file() and _text(data / name) == text for name, text in demo.files().items()):
                 _write_answers(data, DEMO, demo.answers())
-            except OSError as error:
-                raise UserError(f"{path} cannot be written ({error.strerror}); use a copy of this repository") from None
+    except OSError as error:
+        raise UserError(f"{path} is closed to you ({error.strerror}); use a copy of this repository") from None
     return path
 
 

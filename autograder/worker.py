@@ -30,6 +30,8 @@ def main(control: int) -> NoReturn:
     """The zygote's whole life; it ends when the grader does."""
     status = 1
     try:
+        # Workers inherit this: code that interrupts itself must not end one between two requests.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         del sys.path[0]  # the grader's own folder
         _warm_up()
         _serve(socket.socket(fileno=control))

@@ -15,11 +15,12 @@ import os
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from autograder.isolation import Confinement
+from autograder.isolation.privileges import die_with_parent
 from autograder.threads import ONE_EACH
 
 if TYPE_CHECKING:
@@ -40,7 +41,12 @@ class Order:
     left_out: tuple[LeftOut, ...] = ()
 
     def encode(self) -> bytes:
-        return json.dumps(self, default=vars).encode()
+        return json.dumps(self, default=_fields).encode()
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """A dataclass as JSON has it; like `asdict`, but without copies of all that is in it."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 class Zygote:
@@ -51,7 +57,7 @@ class Zygote:
         package = str(Path(__file__).resolve().parents[1])
         program = (
             f"import gc, sys; gc.disable(); sys.path.insert(0, {package!r}); "
-            f"from autograder.worker import main; main({theirs.fileno()})"
+            f"from autograder.zygote import live; live({theirs.fileno()})"
         )
         kept = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
         # A new Python and not a fork: whatever the grader has read, a worker must not inherit.
@@ -61,7 +67,7 @@ class Zygote:
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             cwd="/",
-            process_group=0,  # Ctrl-C is for the grader, which ends it properly
+            process_group=0,  # Ctrl-C in a terminal is for the grader, which ends it properly
         )
         self.pid = self._process.pid
         theirs.close()
@@ -71,7 +77,7 @@ class Zygote:
 
     def __exit__(self, *_: object) -> None:
         self._control.close()
-        self._process.kill()  # nothing happens to one that was closed; else there is no worker, or it dies, too
+        self._process.kill()  # does nothing if it was closed before; if not, its workers die with it
         self._process.wait()
 
     def spawn(self, order: Order) -> tuple[int, socket.socket, socket.socket]:
@@ -98,3 +104,12 @@ class Zygote:
         except subprocess.TimeoutExpired:  # somebody else holds the other end still; workers die with their parent
             self._process.kill()
             self._process.wait()
+
+
+def live(control: int) -> NoReturn:
+    """What the process does; `control` is its end of the line to the grader."""
+    if sys.platform == "linux":
+        die_with_parent()  # it listens to the grader only when it has loaded everything
+    from autograder.worker import main
+
+    main(control)

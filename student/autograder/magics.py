@@ -19,6 +19,7 @@ _CELL = re.compile(r"\s*%%(?P<name>\w+)(?P<rest>.*)")
 _LINE = re.compile(r"(?P<indent>\s*)%%?(?P<name>\w+)(?P<rest>.*)")
 _INERT = re.compile(r"(?P<indent>\s*)(?:[!?%]|[\w.*%]+\?{1,2}\s*$|(?:pip3?|conda|mamba)\s+(?:un)?install\b)")
 _ASSIGNED = re.compile(r"(?P<target>\s*[^\W\d][\w.,\[\]'\" ]*?)\s*=\s*(?P<sign>[!%])(?P<rest>.*)")
+_SIGNS = re.compile(r"[!?%]|install\b")  # whatever is replaced has one of them
 _OPTIONS = re.compile(r"\s*(?:--?[A-Za-z][\w-]*(?:\s+\d+)?\s+)*")
 # A string, a comment, a bracket, or a line that goes on: what decides whether the next line begins a statement.
 _LEXEME = re.compile(
@@ -68,6 +69,8 @@ def _plain(lines: Sequence[str]) -> list[str]:
 
 def _replaced(line: str, depth: int = 0) -> str | None:
     """What a line that begins a statement is instead, or None if it is Python."""
+    if not _SIGNS.search(line):
+        return None
     assigned = _ASSIGNED.fullmatch(line)
     if assigned and assigned["sign"] == "!":
         return f"{assigned['target']} = []"

@@ -117,7 +117,7 @@ class Performer:
     def perform(self, request: Request) -> Reply | Trouble:
         """Do what is asked; whatever student code raises becomes a Trouble."""
         try:
-            with _quietly():
+            with _Quiet():
                 return getattr(self, f"_{request.do}")(request)  # type: ignore[no-any-return]
         except Unloadable as error:
             cause = error.__cause__
@@ -239,17 +239,16 @@ def _called(function: Callable[..., Any], arguments: list[Any], options: dict[st
         raise _WrongArguments(f"{error}{mine}") from error
 
 
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
+class _Quiet:
     """Student code prints into the void and cannot wait for a person."""
-    before = builtins.input, sys.breakpointhook
-    builtins.input, sys.breakpointhook = _nobody("input()"), _nobody("breakpoint()")
-    try:
-        void = _Void()
-        with contextlib.redirect_stdout(void), contextlib.redirect_stderr(void):
-            yield
-    finally:
-        builtins.input, sys.breakpointhook = before
+
+    def __enter__(self) -> None:
+        self.before = sys.stdout, sys.stderr, builtins.input, sys.breakpointhook
+        sys.stdout = sys.stderr = _Void()
+        builtins.input, sys.breakpointhook = _NO_INPUT, _NO_BREAKPOINT
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout, sys.stderr, builtins.input, sys.breakpointhook = self.before
 
 
 class _Void(io.TextIOBase):
@@ -269,6 +268,9 @@ def _nobody(what: str) -> Callable[..., NoReturn]:
         raise RuntimeError(f"{what} waits for a person, and nobody is there when code is graded; take it out")
 
     return refuse
+
+
+_NO_INPUT, _NO_BREAKPOINT = _nobody("input()"), _nobody("breakpoint()")
 
 
 def _own_frames(error: BaseException, root: Path) -> Iterator[tuple[str, int, str]]:

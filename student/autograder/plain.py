@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 MAX_BYTES = 32 << 20  # no exercise asks for a larger tensor
+LARGEST_NUMBER = 1 << 10_000  # Python refuses to write much larger ones down
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ def plain(value: object, *, arrays: bool = False) -> Plain:
             return Other(f"tensor of {value.numel():,} numbers, which is too large")
         copy = Tensor.detach(value).cpu().clone()
         return copy.resolve_conj().resolve_neg() if copy.is_conj() or copy.is_neg() else copy
+    if kind is int and abs(value) >= LARGEST_NUMBER:  # type: ignore[arg-type]
+        return Other("whole number that is too large")
     if value is None or kind in (bool, int, float, str):
         return value  # type: ignore[return-value]
     if kind is list:

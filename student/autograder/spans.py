@@ -37,7 +37,7 @@ class Example:
     suffix: str
     span: str
 
-    @cached_property
+    @property
     def kept(self) -> int:
         """How many characters of the document were kept (t in the handout)."""
         return len(self.prefix) + len(self.suffix) + len(self.span)

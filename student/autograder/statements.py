@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -37,14 +38,14 @@ def statements(cells: Sequence[Cell], kind: Kind, folder: str) -> list[Statement
     `folder` is where the file stands: Python writes places as paths.
     """
     if kind == "notebook":
-        plain = [Cell(cell.place, cell.first, plain_cell(cell.text)) for cell in cells]
+        pieces = [_Piece(Cell(cell.place, cell.first, plain_cell(cell.text))) for cell in cells]
     else:
-        plain = _script(cells, kind == "marked")
+        pieces = _script(cells, kind == "marked")
     found: list[Statement] = []
-    for number, cell in enumerate(plain):
-        path = f"{folder}/{cell.place}"
+    for number, piece in enumerate(pieces):
+        cell = piece.cell
         try:
-            body = _parsed(cell, path).body
+            body = piece.parsed(f"{folder}/{cell.place}")
         except Unparsable as error:
             found.append(Statement(cell.place, number, _line_of(error, cell), None, _looks_set(cell.text), error))
             continue
@@ -60,15 +61,24 @@ def _looks_set(text: str) -> frozenset[str]:
     return frozenset(name for names in _LOOKS_SET.findall(text) for name in names if name)
 
 
-def _parsed(cell: Cell, path: str) -> ast.Module:
-    tree = ast.parse("\n" * (cell.first - 1) + cell.text, path)  # empty lines in front, so that all places are right
-    return without_exported(tree) if _SHELL.search(cell.text) else tree
+@dataclass(frozen=True)
+class _Piece:
+    """A cell, and its statements if they are known. To be parsed once: what was exported is changed in place."""
+
+    cell: Cell
+    body: list[ast.stmt] | None = None
+
+    def parsed(self, path: str) -> list[ast.stmt]:
+        body, text = self.body, self.cell.text
+        if body is None:
+            body = ast.parse("\n" * (self.cell.first - 1) + text, path).body  # empty lines, so that places are right
+        return without_exported(ast.Module(body, [])).body if _SHELL.search(text) else body
 
 
 # Scripts
 
 
-def _script(cells: Sequence[Cell], marked: bool) -> list[Cell]:
+def _script(cells: Sequence[Cell], marked: bool) -> list[_Piece]:
     """The cells of a script as they were in the notebook.
 
     A line that looks like a marker may stand within a string or an indented block. Where nothing marks cells, what
@@ -77,15 +87,19 @@ def _script(cells: Sequence[Cell], marked: bool) -> list[Cell]:
     plain = [plain_cell(uncommented(cell.text)) for cell in cells]
     whole = Cell(cells[0].place, 1, "\n".join(plain))
     try:
-        body = ast.parse(whole.text).body  # for its lines alone
+        body = ast.parse(whole.text).body
     except Unparsable:
         firsts = [Cell(cell.place, cell.first, text) for cell, text in zip(cells, plain, strict=True)]
-        return firsts if marked else list(_blocks(whole))
+        return [_Piece(cell) for cell in (firsts if marked else _blocks(whole))]
     lines = whole.text.split("\n")
     begins = [cell.first for cell in cells] if marked else _after_gaps(body, lines)
     inside = {number for node in body for number in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)}
     edges = [*sorted({1, *begins} - inside), len(lines) + 1]
-    return [Cell(whole.place, one, "\n".join(lines[one - 1 : other - 1])) for one, other in itertools.pairwise(edges)]
+    pieces = []
+    for one, other in itertools.pairwise(edges):
+        first, last = (bisect_left(body, line, key=lambda node: node.lineno) for line in (one, other))
+        pieces.append(_Piece(Cell(whole.place, one, "\n".join(lines[one - 1 : other - 1])), body[first:last]))
+    return pieces
 
 
 def _after_gaps(body: Sequence[ast.stmt], lines: Sequence[str]) -> list[int]:

@@ -204,6 +204,14 @@ def test_a_marker_within_a_string_or_a_block_is_none():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("script", ["@decorated\n# %%\ndef f(): pass\n", "f = 1 \\\n# %%\n\n"])
+def test_a_marker_within_a_statement_does_not_tear_it(script):
+    cells, kind = read_cells("A.py", script.encode())
+    (one,) = statements(cells, kind, "/x")
+    assert one.sets == {"f"} and one.error is None
+    assert ast.dump(one.node) == ast.dump(ast.parse(script).body[0])
+
+
 def test_a_notebook_under_the_name_of_a_script():
     with pytest.raises(Unreadable, match=r"A\.py is not a script but a notebook; rename it to A\.ipynb"):
         read_cells("A.py", notebook("x = 1"))

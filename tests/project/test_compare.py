@@ -123,3 +123,4 @@ def test_plain_strips_or_refuses_everything_that_could_lie():
     assert isinstance(plain({(1, 2): 3}), Other)
     assert isinstance(plain(object()), Other)
     assert isinstance(plain(type("int", (int,), {})(3)), Other)
+    assert plain([10**3000, 10**5000]) == [10**3000, Other("whole number that is too large")]  # cannot be written down

@@ -106,6 +106,9 @@ def test_uncollectable_checks_are_one_line(tmp_path):
         collect([folder], lambda _: None)
     with pytest.raises(UserError, match="is missing; it holds the checks"):
         collect([tmp_path / "hidden"], lambda _: None)
+    (folder / "test_f.py").write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):  # Ctrl-C, and no fault of the checks
+        collect([folder], lambda _: None)
 
 
 SHAPE = "(2, 5, 12)"

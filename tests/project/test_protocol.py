@@ -21,6 +21,9 @@ VALUES = [
     2.5,
     "text ⁇",
     [],
+    [1, -2, 10**30],
+    (3,),
+    [True, 2],
     (1, [2.0, (None,)]),
     {"a": 1, 7: "b"},
     Other("numpy.ndarray"),
@@ -138,7 +141,7 @@ def test_lone_surrogates_are_made_harmless():
 def test_too_large_is_said_before_it_is_built():
     with pytest.raises(TooLarge, match="too large to be returned"):
         protocol.encode(torch.zeros(1).expand(10**12))
-    with pytest.raises(TooLarge):
+    with pytest.raises(TooLarge, match="a value of 9,437,188 bytes"):
         protocol.encode(["x" * (9 << 20)])
 
 

@@ -153,9 +153,9 @@ def test_answers_of_another_term_are_not_made_up(folder):
     assert not terms.answers_file(folder).exists()
 
 
-def test_where_nothing_can_be_written_the_answers_are_asked_for_elsewhere(folder):
+def test_answers_that_can_be_neither_read_nor_written_are_one_line(folder):
     (folder / "held_out").write_text("in the way")  # a folder without rights would not stop root
-    with pytest.raises(UserError, match=r"answers.json cannot be written \(.*\); use a copy of this repository"):
+    with pytest.raises(UserError, match=r"answers.json is closed to you \(.*\); use a copy of this repository"):
         terms.answers_file(folder)
 
 
