@@ -2,57 +2,83 @@
 
 Submissions are taken in here, travel as clean trees, and come back as outcomes; scores and results are made here,
 too. A worker needs the package and nothing else: the checks and the course travel with the first submission.
-A worker that is lost takes nothing with it: what it was doing is done again elsewhere.
+A worker that is lost takes nothing with it: what it was doing is done again elsewhere, also if none was left meanwhile.
 """
 
 from __future__ import annotations
 
 import atexit
 import hashlib
+import logging
+import queue
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from autograder.batch import revived
 from autograder.errors import UserError
-from autograder.grade import Examination, Examined, Setting, Tree
+from autograder.grade import Examination, Examined, Setting, Tree, grader_digest
 from autograder.isolation import Layers
+from autograder.isolation.layers import WEAK
 from autograder.server import Server, packed
 
-PATIENCE = 30  # seconds for a scheduler to answer
-_SERVERS: dict[str, Server] = {}  # in a worker: one for each course and set of checks it has met
+PATIENCE = 30  # seconds for a scheduler to answer, and for any answer before we look whether there are workers at all
+_SERVERS: dict[tuple[str, int], Server] = {}  # in a worker: one for each set of checks it has met, and each thread
+
+AGAIN = "what is graded is kept; run the same command again to go on"
 
 
-def _examine(
-    bundle: Mapping[str, bytes], key: str, limits: Mapping[str, int], weak: bool, files: Mapping[str, bytes]
-) -> Any:
+def examine(bundle: Mapping[str, bytes], key: str, options: Mapping[str, Any], files: Mapping[str, bytes]) -> Any:
     """Runs in a worker of the cluster."""
-    if key not in _SERVERS:
-        _SERVERS[key] = Server(bundle, limits, weak_allowed=weak)
-        atexit.register(_SERVERS[key].close)
-    return _SERVERS[key].examine(files)
+    if (mine := grader_digest()) != options["grader"]:
+        return {"another": mine}
+    found = key, threading.get_ident()
+    if found not in _SERVERS:
+        _SERVERS[found] = Server(bundle, options["limits"], weak_allowed=options["weak_allowed"])
+        atexit.register(_SERVERS[found].close)
+    return _SERVERS[found].examine(files)
+
+
+def _sent() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What is sent to workers: functions within a function, which travel whole. By name, they would need the package
+    before anybody could say that it is missing."""
+
+    def same(bundle: Mapping[str, bytes]) -> Mapping[str, bytes]:  # what is a task's result can be made again if lost
+        return bundle
+
+    def ask(*arguments: Any) -> Any:
+        from autograder.cluster import examine
+
+        return examine(*arguments)
+
+    return same, ask
 
 
 def on_cluster(address: str, setting: Setting, *, weak_allowed: bool) -> Examination:
     """Examine on the Dask cluster at `address`; "local" makes one on this machine, for as long as it takes."""
     try:
-        from distributed import Client, LocalCluster, as_completed
+        import dask
+        from distributed import Client, LocalCluster
     except ImportError:
         raise UserError("Dask is not installed; run: pip install dask distributed") from None
 
     def run(waiting: Iterator[Tree], done: Callable[[Tree, Examined], None]) -> None:
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters, we say in a line
+        made = None
         if address == "local":
             made = LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=setting.jobs, threads_per_worker=1, processes=True, dashboard_address=None
             )
-        else:
-            made = None
         try:
             client = Client(made or address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise UserError(f"no Dask scheduler answers at {address} ({error}); is it running?") from None
         try:
-            _spread(client, as_completed, setting, waiting, done, weak_allowed=weak_allowed)
+            # A submission may hold trained parameters, and travels within its task, on purpose.
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+                _Spread(client, address, setting, done, weak_allowed=weak_allowed).run(waiting)
         finally:
             client.close()  # type: ignore[no-untyped-call]
             if made is not None:
@@ -61,54 +87,96 @@ def on_cluster(address: str, setting: Setting, *, weak_allowed: bool) -> Examina
     return run
 
 
-def _spread(
-    client: Any,
-    as_completed: Any,
-    setting: Setting,
-    waiting: Iterator[Tree],
-    done: Callable[[Tree, Examined], None],
-    *,
-    weak_allowed: bool,
-) -> None:
-    bundle = packed(setting.folders, setting.course.path, setting.answers)
-    key = hashlib.sha256(b"".join(name.encode() + b"\0" + data for name, data in sorted(bundle.items()))).hexdigest()
-    shared = client.scatter(bundle, broadcast=True)
-    limits = asdict(setting.limits)
-    trees: dict[str, Tree] = {}
-    room = 2 * max(1, sum(client.nthreads().values()))  # enough to keep all busy, few enough to keep memory flat
+class _Spread:
+    """Submissions on their way to a cluster and back."""
 
-    def submit(tree: Tree) -> Any:
+    def __init__(
+        self,
+        client: Any,
+        address: str,
+        setting: Setting,
+        done: Callable[[Tree, Examined], None],
+        *,
+        weak_allowed: bool,
+    ) -> None:
+        self.client, self.address, self.done = client, address, done
+        bundle = packed(setting.folders, setting.course.path, setting.answers)
+        named = b"".join(name.encode() + b"\0" + data for name, data in sorted(bundle.items()))
+        self.key = hashlib.sha256(named).hexdigest()
+        same, self.ask = _sent()
+        self.bundle = client.submit(same, bundle, pure=False)
+        self.options = {
+            "limits": asdict(setting.limits),
+            "weak_allowed": weak_allowed,
+            "grader": grader_digest(),
+        }
+        self.trees: dict[str, Tree] = {}
+        self.ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.told = False  # that nobody is there to work
+
+    def run(self, waiting: Iterator[Tree]) -> None:
+        for tree in waiting:
+            self._submit(tree)
+            while len(self.trees) >= 2 * max(1, self._places()):  # all are busy, and memory stays flat
+                self._finish()
+        while self.trees:
+            self._finish()
+
+    def _submit(self, tree: Tree) -> None:
         files = {name: (tree.intake.root / name).read_bytes() for name in tree.intake.files}
-        future = client.submit(_examine, shared, key, limits, weak_allowed, files, pure=False, retries=3)
-        trees[future.key] = tree
-        return future
+        future = self.client.submit(self.ask, self.bundle, self.key, self.options, files, pure=False, retries=3)
+        self.trees[future.key] = tree
+        future.add_done_callback(self.ended.put)
 
-    queue = as_completed([], loop=client.loop, with_results=False, raise_errors=False)
-    for tree in waiting:
-        queue.add(submit(tree))
-        if len(trees) >= room:
-            _finish(next(queue), trees, done)
-    for future in queue:
-        _finish(future, trees, done)
+    def _places(self) -> int:
+        """How many submissions can be examined at once, now: a cluster grows and shrinks."""
+        try:
+            found = int(sum(self.client.nthreads().values()))
+        except OSError:
+            raise self._gone() from None
+        if not found and not self.told:
+            print(f"\nnote: {self.address} has no workers now; waiting for some (Ctrl-C ends it)", file=sys.stderr)
+        self.told = not found
+        return found
 
+    def _finish(self) -> None:
+        """Wait for one submission, however long that takes, as long as there is somebody to wait for."""
+        while True:
+            try:
+                future = self.ended.get(timeout=PATIENCE)
+                break
+            except queue.Empty:
+                self._places()
+        tree = self.trees.pop(future.key)
+        if future.status == "finished":
+            self._tell(tree, future.result())
+        elif future.status == "error":
+            self._tell_error(tree, future.exception())
+        else:
+            raise self._gone()
+        future.release()
 
-def _finish(future: Any, trees: dict[str, Tree], done: Callable[[Tree, Examined], None]) -> None:
-    tree = trees.pop(future.key)
-    if future.status != "finished":
-        error = future.exception()
+    def _tell(self, tree: Tree, answer: dict[str, Any]) -> None:
+        if "another" in answer:
+            raise UserError(
+                f"a worker of {self.address} has another version of this package; "
+                f"install the same on all machines ({AGAIN})"
+            )
+        parts = answer["layers"]
+        layers = Layers(**(parts | {"namespaces": tuple(parts["namespaces"])}))
+        outcomes = [revived(row) for row in answer["outcomes"]]
+        self.done(tree, Examined(outcomes, answer["seconds"], layers, answer["versions"]))
+
+    def _tell_error(self, tree: Tree, error: BaseException) -> None:
         if isinstance(error, UserError):
             raise error
-        done(tree, Examined([], 0.0, _nowhere(), {"cluster": f"{type(error).__name__}: {error}"[:200]}))
-        return
-    answer = future.result()
-    parts = answer["layers"]
-    layers = Layers(**(parts | {"namespaces": tuple(parts["namespaces"])}))
-    outcomes = [revived(row) for row in answer["outcomes"]]
-    done(tree, Examined(outcomes, answer["seconds"], layers, answer["versions"]))
-    future.release()
+        if isinstance(error, ImportError):
+            raise UserError(
+                f"a worker of {self.address} cannot load the grader ({error}); it needs this package "
+                f"and what requirements.txt lists ({AGAIN})"
+            )
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        self.done(tree, Examined([], 0.0, WEAK, {}, why))
 
-
-def _nowhere() -> Layers:
-    from autograder.isolation.layers import WEAK
-
-    return WEAK
+    def _gone(self) -> UserError:
+        return UserError(f"the Dask scheduler at {self.address} is gone; {AGAIN}")

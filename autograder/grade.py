@@ -10,12 +10,11 @@ import contextlib
 import hashlib
 import itertools
 import os
-import re
 import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +22,7 @@ import torch
 
 from autograder.batch import Serving, Task, examine_in_workers
 from autograder.course import Course
+from autograder.dens import den
 from autograder.engine import OUT_OF_TIME, Examiner, Outcome, Sitting, collect
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_atomically
@@ -39,7 +39,6 @@ from autograder.submission import Submission
 from autograder.zygote import Zygote
 
 LOWEST_USER, HIGHEST_USER = 61184, 65519  # ids that no login has
-DEN = "grading-"
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,7 @@ class Examined:
     seconds: float
     layers: Layers
     versions: dict[str, str]
+    trouble: str = ""  # why there are no outcomes, if somebody knows
 
 
 class Examination(Protocol):
@@ -95,8 +95,8 @@ def grade(
     `seen` is shown every tree while it is there, also of a submission that was graded before.
     """
     run = _Run(entries, setting, out, told, regrade, seen)
-    with _den() as den:
-        waiting = run.waiting(den)
+    with den() as folder:
+        waiting = run.waiting(folder)
         first = next(waiting, None)
         if first is not None:  # nothing is started for a run in which everything is graded already
             (examination or here(setting))(itertools.chain([first], waiting), run.examined)
@@ -121,15 +121,15 @@ class _Run:
         self.hashes = {
             "course": digest([setting.course.path]),
             "checks": digest(setting.folders),
-            "grader": digest(sorted(Path(__file__).parent.glob("**/*.py"))),
+            "grader": grader_digest(),
             "limits": hashlib.sha256(repr(setting.limits).encode()).hexdigest(),
             "answers": digest([setting.answers] if setting.course.asks and setting.answers else []),
         }
 
-    def waiting(self, den: Path) -> Iterator[Tree]:
+    def waiting(self, folder: Path) -> Iterator[Tree]:
         """Take in one entry after the other; yields those that must be examined."""
         for position, entry in enumerate(self.entries):
-            place = den / str(position)
+            place = folder / str(position)
             place.mkdir(mode=0o711)
             tree = place / "submission"
             tree.mkdir(mode=0o750)
@@ -153,7 +153,7 @@ class _Run:
 
     def examined(self, tree: Tree, examined: Examined) -> None:
         found = rows(self.setting.course, examined.outcomes)
-        trouble = trouble_with(examined.outcomes, found)
+        trouble = trouble_with(examined.outcomes, found, examined.trouble)
         content = results(self.setting.course, found, examined.layers, tree.intake, trouble, self.hashes)
         content["extra_data"]["versions"] = examined.versions
         self._write(tree.position, tree.student, content, examined.seconds)
@@ -193,14 +193,14 @@ class _Run:
         self.told(self.records[position])
 
 
-def trouble_with(outcomes: Sequence[Outcome], found: Sequence[Row]) -> str:
+def trouble_with(outcomes: Sequence[Outcome], found: Sequence[Row], known: str = "") -> str:
     """Why not everything was judged; '' if it was."""
     if any(outcome.trouble == OUT_OF_TIME for outcome in outcomes):
         return f"some checks were not run, because {OUT_OF_TIME}; they count as 0"
     if not any(row.verdict == "could not check" for row in found):
         return ""
     reasons = {outcome.trouble for outcome in outcomes if outcome.trouble and "\n" not in outcome.trouble}
-    why = f" ({min(reasons)})" if reasons else ""
+    why = f" ({known or min(reasons)})" if known or reasons else ""
     return f"some checks could not be run; the fault is ours{why}"
 
 
@@ -213,7 +213,7 @@ def here(setting: Setting, zygote: Zygote | None = None, *, ahead: bool = True) 
 
     def run(waiting: Iterator[Tree], done: Callable[[Tree, Examined], None]) -> None:
         torch.set_num_threads(1)
-        forking = zygote or Zygote()
+        started = zygote or Zygote()
         first_user = _free_users(setting.jobs) if setting.layers.own_user else 0
         answers = supplied(setting.answers if setting.course.asks else None)  # once, for all children
 
@@ -225,7 +225,7 @@ def here(setting: Setting, zygote: Zygote | None = None, *, ahead: bool = True) 
                     trees[number] = tree
                     yield Task(str(tree.intake.root), tree.intake.files)
 
-            serving = _serving(forking, setting, first_user, answers)
+            serving = _serving(started, setting, first_user, answers)
             # Closed also if `done` fails or is interrupted: our children hold the zygote's line, and it waits for them.
             examining = examine_in_workers(examiner, serving, tasks(), setting.jobs, ahead=ahead)
             with contextlib.closing(examining) as examined:
@@ -235,7 +235,7 @@ def here(setting: Setting, zygote: Zygote | None = None, *, ahead: bool = True) 
         try:
             collect(setting.folders, job)
         finally:
-            forking.close()
+            started.close()
 
     return run
 
@@ -267,27 +267,6 @@ def _give(tree: Path, group: int) -> None:
         path.chmod(0o750 if path.is_dir() else 0o640)
 
 
-@contextlib.contextmanager
-def _den() -> Iterator[Path]:
-    """A folder for all that workers see. Its real name is used, because Landlock goes by it."""
-    _sweep()
-    folder = Path(tempfile.mkdtemp(prefix=f"{DEN}{os.getpid()}-")).resolve()
-    folder.chmod(0o711)
-    try:
-        yield folder
-    finally:
-        remove_tree(folder)
-
-
-def _sweep() -> None:
-    """Remove what graders of ours left that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{DEN}*-*"):
-        owner = re.fullmatch(rf"{DEN}(\d+)-\w+", folder.name)
-        with contextlib.suppress(OSError):
-            if owner and folder.lstat().st_uid == os.getuid() and not Path(f"/proc/{owner[1]}").exists():
-                remove_tree(folder)
-
-
 def digest(paths: Sequence[Path]) -> str:
     """One hash over files and folders, by name and content."""
     found = hashlib.sha256()
@@ -297,6 +276,12 @@ def digest(paths: Sequence[Path]) -> str:
                 found.update(f"{file.relative_to(path.parent).as_posix()}\0".encode())
                 found.update(hashlib.sha256(file.read_bytes()).digest())
     return found.hexdigest()
+
+
+@cache
+def grader_digest() -> str:
+    """Of the code that grades: another one may judge otherwise."""
+    return digest(sorted(Path(__file__).parent.glob("**/*.py")))
 
 
 def require_isolation(layers: Layers, *secret: Path, weak_allowed: bool) -> None:

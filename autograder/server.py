@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from autograder.dens import make_den
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_files
 from autograder.threads import one_each
@@ -40,10 +41,11 @@ class Server:
     """The keeper's side. `examine` may be called from any thread, one call at a time."""
 
     def __init__(self, bundle: Mapping[str, bytes], limits: Mapping[str, int], *, weak_allowed: bool) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="server-"))
-        self.folder.chmod(0o700)
-        write_files(self.folder / "bundle", bundle)
-        for path in (self.folder / "bundle").iterdir():
+        self.den = make_den()
+        self.bundle = self.den / "bundle"
+        self.bundle.mkdir(mode=0o700)
+        write_files(self.bundle, bundle)
+        for path in self.bundle.iterdir():
             path.chmod(0o700)
         self.options = json.dumps({"limits": dict(limits), "weak_allowed": weak_allowed})
         self.lock = threading.Lock()
@@ -62,7 +64,7 @@ class Server:
         raise AssertionError("unreachable")
 
     def _asked(self, files: Mapping[str, bytes]) -> dict[str, Any]:
-        place = Path(tempfile.mkdtemp(prefix="tree-", dir=self._den()))
+        place = Path(tempfile.mkdtemp(prefix="tree-", dir=self.den))
         place.chmod(0o711)
         root = place / "submission"
         root.mkdir(mode=0o750)
@@ -82,19 +84,13 @@ class Server:
             raise UserError(str(answer["error"]))
         return answer
 
-    def _den(self) -> Path:
-        """Where trees lie: workers of other users must be able to pass through, but not to look around."""
-        den = Path(tempfile.gettempdir()) / f"trees-{os.getpid()}-{self.folder.name}"
-        den.mkdir(mode=0o711, exist_ok=True)
-        return den.resolve()
-
     def _running(self) -> subprocess.Popen[str]:
         if self.process is None or self.process.poll() is not None:
             package = str(Path(__file__).resolve().parents[1])
             program = f"import sys; sys.path.insert(0, {package!r}); from autograder.server import main; main()"
             # -P and our own path: nothing in the folder where a cluster's worker happens to run may stand in.
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", program, str(self.folder / "bundle"), self.options],
+                [sys.executable, "-P", "-c", program, str(self.bundle), self.options],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -115,8 +111,7 @@ class Server:
                 self.process.wait()
                 if self.process.stdout is not None:
                     self.process.stdout.close()
-            remove_tree(self._den())
-            remove_tree(self.folder)
+            remove_tree(self.den)
 
 
 def main() -> None:
@@ -127,9 +122,12 @@ def main() -> None:
     os.dup2(2, 1)  # whatever prints, it is not an answer
     try:
         serve(bundle, options, sys.stdin, answers)
+        answers.close()
     except UserError as error:
         answers.write(json.dumps({"error": str(error)}) + "\n")
         answers.flush()
+    except BrokenPipeError:  # the keeper was killed; somebody else does what we were at
+        os._exit(1)
 
 
 def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: TextIO) -> None:

@@ -5,20 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from distributed import LocalCluster
 
+from autograder import class_run, cluster
 from autograder.__main__ import main
 from autograder.course import read_course
+from autograder.errors import UserError
+from autograder.grade import trouble_with
 from autograder.gradebook import gradebook, harmless, summary
 from autograder.records import Record, read_result
+from autograder.results import rows
 from autograder.roster import Student
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
@@ -197,37 +206,122 @@ def test_the_summary_counts_roots_and_leaves_out_what_could_not_be_graded(course
     ]
 
 
-def test_a_cluster_gives_the_same_files_though_a_worker_is_killed(root, course, class_folder, tmp_path, monkeypatch):
-    """A real local cluster of three worker processes; one of them is killed while it works."""
-    distributed = pytest.importorskip("distributed")
-    from autograder import class_run
+# Clusters: real ones, of several processes on this machine
 
+
+@contextmanager
+def cluster_of(workers: int, folder: Path) -> Iterator[LocalCluster]:
+    with LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        local_directory=str(folder / "dask"),
+        silence_logs=logging.CRITICAL,
+    ) as made:
+        yield made
+
+
+def kill(cluster: LocalCluster, count: int | None = None) -> None:
+    for worker in list(cluster.workers.values())[:count]:
+        os.kill(worker.pid, signal.SIGKILL)
+
+
+def test_a_cluster_gives_the_same_files_whoever_is_killed(root, course, class_folder, tmp_path, monkeypatch):
+    """Three worker processes: one is killed while it works, then all at once, with everything that they were sent."""
     here, there = tmp_path / "here", tmp_path / "there"
     for number in range(6):  # enough for all workers to have something to do
         (class_folder / f"more{number}" / "src").mkdir(parents=True)
         (class_folder / f"more{number}" / "src" / "attention.py").write_text(SPLIT + MERGE + f"# {number}\n")
     grade(root, course, here, class_folder)
-    with distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=str(tmp_path)
-    ) as cluster:
-        victim = next(iter(cluster.workers.values())).pid
-        killed = []
-        told = class_run.Progress.told
+    told, seen = class_run.Progress.told, []
+    with cluster_of(3, tmp_path) as made:
 
         def and_kill(self, one):
-            if not killed and not one.trouble:
-                killed.append(victim)
-                os.kill(victim, signal.SIGKILL)
             told(self, one)
+            seen.append(one)
+            if len(seen) in (2, 4):
+                kill(made, 1 if len(seen) == 2 else None)
 
         monkeypatch.setattr(class_run.Progress, "told", and_kill)
-        grade(root, course, there, class_folder, "--dask", cluster.scheduler_address)
-    assert killed and contents(there) == contents(here)
+        assert grade(root, course, there, class_folder, "--dask", made.scheduler_address) == 1  # one zip is broken
+    assert len(seen) == 12 and contents(there) == contents(here)
+
+
+def test_a_cluster_without_workers_is_waited_for(root, course, class_folder, tmp_path, monkeypatch, capsys):
+    """As on SLURM, where they come when the queue lets them."""
+    places, seen = cluster._Spread._places, []
+    with cluster_of(0, tmp_path) as made:
+
+        def and_grow(self):
+            seen.append(places(self))
+            if seen == [0]:
+                made.scale(1)
+            return seen[-1]
+
+        monkeypatch.setattr(cluster._Spread, "_places", and_grow)
+        monkeypatch.setattr(cluster, "PATIENCE", 5)
+        assert grade(root, course, tmp_path / "out", class_folder, "--dask", made.scheduler_address) == 1
+    told = capsys.readouterr()
+    assert told.err.count("has no workers now; waiting for some (Ctrl-C ends it)") == 1
+    assert seen[0] == 0 and seen[-1] == 1 and "5 graded, 1 could not be graded" in told.out
+
+
+def test_a_worker_with_another_grader_is_not_believed(root, course, class_folder, tmp_path, monkeypatch, capsys):
+    with cluster_of(1, tmp_path) as made:
+        monkeypatch.setattr(cluster, "grader_digest", lambda: "another")  # here, and not in the worker
+        assert grade(root, course, tmp_path / "out", class_folder, "--dask", made.scheduler_address) == 2
+        assert "has another version of this package; install the same on all machines" in capsys.readouterr().err
+        monkeypatch.undo()
+        assert grade(root, course, tmp_path / "out", class_folder / "ada", "--dask", made.scheduler_address) == 0
+
+
+def test_a_worker_without_the_package_is_one_line(root, course, class_folder, tmp_path, capsys):
+    with cluster_of(0, tmp_path) as made:
+        command = [sys.executable, "-P", "-m", "dask", "worker", made.scheduler_address, "--no-dashboard", "--no-nanny"]
+        alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        with subprocess.Popen(
+            [*command, "--nthreads", "1"], cwd=tmp_path, env=alone, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as worker:
+            try:
+                assert grade(root, course, tmp_path / "out", class_folder, "--dask", made.scheduler_address) == 2
+            finally:
+                worker.terminate()
+    assert "cannot load the grader (No module named 'autograder'); it needs this package" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_goes_is_one_line_and_what_is_graded_is_kept(
+    root, course, class_folder, tmp_path, monkeypatch, capsys
+):
+    told, out = class_run.Progress.told, tmp_path / "out"
+    with cluster_of(1, tmp_path) as made:
+
+        def and_close(self, one):
+            told(self, one)
+            if not one.trouble:
+                made.close()
+
+        monkeypatch.setattr(class_run.Progress, "told", and_close)
+        monkeypatch.setattr(cluster, "PATIENCE", 2)
+        assert grade(root, course, out, class_folder, "--dask", made.scheduler_address) == 2
+    assert "is gone; what is graded is kept; run the same command again to go on" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert grade(root, course, out, class_folder) == 1
+    assert "5 graded (1 of them before)" in capsys.readouterr().out
+
+
+def test_what_a_cluster_could_not_do_says_why(course):
+    """A task that kills every worker it meets, say."""
+    done = []
+    spread = SimpleNamespace(done=lambda tree, examined: done.append(examined), address="there")
+    cluster._Spread._tell_error(spread, None, RuntimeError("lost\n  three times"))
+    told = trouble_with([], rows(read_course(str(course)), []), done[0].trouble)
+    assert told == "some checks could not be run; the fault is ours (RuntimeError: lost three times)"
+    with pytest.raises(UserError, match="isolate"):
+        cluster._Spread._tell_error(spread, None, UserError("cannot isolate"))
 
 
 def test_no_scheduler_is_one_line(root, course, class_folder, tmp_path, capsys, monkeypatch):
-    from autograder import cluster
-
     monkeypatch.setattr(cluster, "PATIENCE", 1)
     assert grade(root, course, tmp_path / "out", class_folder, "--dask", "tcp://127.0.0.1:1") == 2
     assert "no Dask scheduler answers at tcp://127.0.0.1:1" in capsys.readouterr().err

@@ -354,7 +354,7 @@ def test_a_grader_elsewhere_has_the_answers_too(root, trained, answers):
     assert not {ANSWERS} & set(packed(folders, read_course("cs224n").path, answers.parent / "none.json"))
     server = Server(bundle, asdict(Limits()), weak_allowed=False)
     try:
-        assert not (server.folder / "bundle" / ANSWERS).stat().st_mode & 0o077
+        assert not (server.bundle / ANSWERS).stat().st_mode & 0o077
         outcomes = server.examine(trained.files)["outcomes"]
     finally:
         server.close()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,10 +20,11 @@ from autograder import wire
 from autograder.batch import Task, _Standing, examine_in_workers
 from autograder.checks import answer
 from autograder.course import PARTS
+from autograder.dens import den
 from autograder.engine import Outcome, Sitting
 from autograder.exercises import EXERCISES
 from autograder.findings import CheckFailed
-from autograder.grade import Setting, Tree, _den, _free_users, here
+from autograder.grade import Setting, Tree, _free_users, here
 from autograder.intake import Intake
 from autograder.isolation import probe
 from autograder.people import Student
@@ -70,14 +73,15 @@ def zygote():
 
 
 @pytest.fixture
-def channel(zygote, course):
-    with _den() as den:
-        source = den / "submission" / "src" / "attention.py"
+def channel(zygote, course, request):
+    """To a submission that is CODE, or what a test says instead."""
+    with den() as folder:
+        source = folder / "submission" / "src" / "attention.py"
         source.parent.mkdir(parents=True)
-        source.write_text(CODE)
+        source.write_text(getattr(request, "param", CODE))
         layers = probe()
         user = _free_users(1) if layers.own_user else None
-        made = RemoteChannel(zygote, den / "submission", ["src/attention.py"], course, layers, Limits(), user)
+        made = RemoteChannel(zygote, folder / "submission", ["src/attention.py"], course, layers, Limits(), user)
         made.begin("attn_softmax", "public")
         yield made
         made.close()
@@ -215,9 +219,9 @@ def test_interrupted_while_a_result_is_written_everything_ends(course, root):
     folders = tuple(root / "tests" / part for part in PARTS)
     setting = Setting(course, probe(), Limits(), folders, jobs=1)
     before = _children()
-    with _den() as den:
-        (den / "submission" / "src").mkdir(parents=True)
-        tree = Tree(0, Student("one"), Intake(den / "submission", (), (), (), ""))
+    with den() as folder:
+        (folder / "submission" / "src").mkdir(parents=True)
+        tree = Tree(0, Student("one"), Intake(folder / "submission", (), (), (), ""))
 
         def interrupted(*_):
             raise KeyboardInterrupt
@@ -226,7 +230,7 @@ def test_interrupted_while_a_result_is_written_everything_ends(course, root):
         signal.alarm(60)
         try:
             with pytest.raises(KeyboardInterrupt):
-                here(setting)(iter([tree]), interrupted)
+                here(setting, Zygote())(iter([tree]), interrupted)
         finally:
             signal.alarm(0)
     assert _children() == before
@@ -271,4 +275,44 @@ __main__.main(["grade", "some.zip"])
 
 def test_the_zygote_is_started_before_anything_slow_is_loaded(root):
     done = subprocess.run([sys.executable, "-c", EARLY], cwd=root, capture_output=True, text=True, check=False)
-    assert done.stderr == "early\n"
+    assert done.stderr.endswith("early\n")
+
+
+def test_a_zygote_that_is_still_loading_ends_with_its_grader(root):
+    program = "import signal; from autograder.zygote import Zygote; print(Zygote().pid, flush=True); signal.pause()"
+    with subprocess.Popen([sys.executable, "-c", program], cwd=root, stdout=subprocess.PIPE, text=True) as grader:
+        assert grader.stdout is not None
+        zygote = int(grader.stdout.readline())
+        while "libtorch" not in Path(f"/proc/{zygote}/maps").read_text():
+            time.sleep(0.01)
+        os.kill(zygote, signal.SIGSTOP)  # it will not hear that the grader is gone
+        grader.kill()
+    try:
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{zygote}").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not Path(f"/proc/{zygote}").exists()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(zygote, signal.SIGKILL)
+
+
+INTERRUPTING = """
+import _thread, signal, threading, time
+def again():
+    while True:
+        time.sleep(0.001)
+        _thread.interrupt_main()
+threading.Thread(target=again, daemon=True).start()
+def attn_softmax(A):
+    signal.raise_signal(signal.SIGINT)
+    return A
+"""
+
+
+@pytest.mark.parametrize("channel", [INTERRUPTING], indirect=True, ids=["interrupting"])
+def test_code_that_interrupts_itself_goes_on(channel):
+    """A worker that died of it between two requests would cost whatever comes next."""
+    submission = Submission(channel)
+    for size in range(2, 60):
+        assert submission.attn_softmax(torch.ones(size)).shape == (size,)
