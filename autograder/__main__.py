@@ -3,31 +3,84 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
+import io
 import os
+import select
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from autograder.errors import UserError
 from autograder.threads import one_each
 
+LEAST_MEMORY = 0.25  # gigabytes: with less, what is right would fail, too
+
 
 def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
+    _never_stopped_by_its_output()
     try:
         return int(options.run(options))
     except UserError as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("autograder: interrupted; nothing is left half-written", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"autograder: interrupted; {str(interrupt) or 'nothing is left half-written'}", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        if not _nobody_reads():
+            raise
+        return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG):
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"autograder: {error.strerror}{where}; mend that and run the same command again", file=sys.stderr)
+        return 2
+
+
+def _never_stopped_by_its_output() -> None:
+    """By a name that the terminal cannot show, or because there is none."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 (for as long as we live)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _nobody_reads() -> bool:
+    """As in `grade ... | head`: whatever we would still say, there is no one to read it."""
+    line = select.poll()
+    line.register(sys.stdout.fileno(), 0)  # an error is always reported
+    if not line.poll(0):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more in the end
+    return True
+
+
+def _gigabytes(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not LEAST_MEMORY <= found <= 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of gigabytes from {LEAST_MEMORY} to 1024")
+    return found
+
+
+def _moment(text: str) -> datetime:
+    """A time from the command line; without a zone, it is this machine's."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write it like '2026-11-15 23:59'") from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,7 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     grade = commands.add_parser("grade", help="grade zips, folders, single files, or the export of a whole class")
-    grade.add_argument("paths", nargs="*", type=Path, metavar="PATH")
+    grade.add_argument(
+        "paths", nargs="*", type=Path, metavar="PATH", help="an export, a zip, a folder, a .py or an .ipynb"
+    )
     grade.add_argument("--examples", action="store_true", help="grade the example submissions as well")
     grade.add_argument("--course", default="default", help="a course's name, or a .toml file (default: default)")
     grade.add_argument("--out", type=Path, default=Path("results"), help="where results go (default: results)")
@@ -49,10 +104,18 @@ def _parser() -> argparse.ArgumentParser:
         help="only these (id, name, e-mail, or a pattern like 'a*')",
     )
     grade.add_argument("--student", metavar="WHO", help="only this one, and print all that it is told")
+    grade.add_argument(
+        "--due",
+        type=_moment,
+        metavar="TIME",
+        help="when it was due, like '2026-11-15 23:59': tells lateness where the export has only times of submission",
+    )
     grade.add_argument("--regrade", action="store_true", help="grade again what was graded before")
     grade.add_argument("--similar", action="store_true", help="also look for submissions that are alike")
     grade.add_argument("--dask", metavar="ADDRESS", help="on a Dask cluster: its scheduler's address, or 'local'")
-    grade.add_argument("--memory", type=float, default=2.0, help="gigabytes that one submission may use (default: 2)")
+    grade.add_argument(
+        "--memory", type=_gigabytes, default=2.0, help="gigabytes that one submission may use (default: 2)"
+    )
     grade.add_argument("--no-namespaces", action="store_true", help="do without namespaces, as in a container")
     grade.add_argument(
         "--allow-weak-isolation", action="store_true", help="run submissions unprotected where nothing better works"
@@ -113,7 +176,9 @@ def _grade(options: argparse.Namespace) -> int:
     one_each()
     from autograder.zygote import Zygote
 
-    with nullcontext() if options.dask else Zygote() as zygote:  # before all else: it loads torch while we do
+    with (
+        nullcontext() if options.dask is not None else Zygote() as zygote
+    ):  # before all else: it loads torch while we do
         with _undisturbed():
             from autograder.class_run import run
         return run(options, zygote)

@@ -4,76 +4,96 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import hashlib
 import os
 import shutil
 import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from autograder.cluster import on_cluster
 from autograder.comparison import comparison
 from autograder.course import PARTS, Course, read_course
-from autograder.errors import UserError
+from autograder.errors import Interrupted, UserError
 from autograder.examples import write_examples
 from autograder.files import write_atomically
 from autograder.grade import Setting, grade, here, require_isolation
-from autograder.gradebook import gradebook, summary
+from autograder.gradebook import canvas, gradebook, summary
 from autograder.gradescope import text_of
 from autograder.held_out import Answers, supplied
-from autograder.intake import Intake
+from autograder.intake import MAX_TEXT, Intake
 from autograder.isolation import probe
 from autograder.overview import overview
-from autograder.people import Entry, Student
+from autograder.people import Entry, Student, duration, moment
 from autograder.records import Record, read_result
 from autograder.remote import Limits
 from autograder.render import Text
 from autograder.report import WIDTH, inert
 from autograder.roster import read_roster
-from autograder.similar import code, similar
+from autograder.similar import READ, code, similar
 from autograder.terms import answers_file
 from autograder.zygote import Zygote
+
+MOST_JOBS = 256  # each needs a user of its own
+LINES = 20  # of a kind are printed; for more of them, there is the page
 
 
 def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
     """zygote: one that was started early, if submissions run on this machine."""
+    if options.similar and (options.only or options.student):
+        raise UserError("--similar compares the whole class; leave --only and --student out")
     course = read_course(options.course)
     entries = _chosen(options)
+    _prepare(options.out, entries)
     folders = tuple(options.root / "tests" / part for part in PARTS)
     layers = probe(namespaces=not options.no_namespaces)
     answers = answers_file(options.root / "data")
     require_isolation(layers, folders[1], answers, weak_allowed=options.allow_weak_isolation)
     limits = Limits(memory=int(options.memory * (1 << 30)))
-    setting = Setting(course, layers, limits, folders, max(1, options.jobs), answers=answers)
+    setting = Setting(course, layers, limits, folders, min(max(1, options.jobs), MOST_JOBS), answers=answers)
     if course.asks:
         _complain_without(supplied(answers))
-    where = f"Dask ({options.dask})" if options.dask else f"isolation: {layers.name}"
+    where = f"Dask ({options.dask})" if options.dask is not None else f"isolation: {layers.name}"
     print(f"{course.title}: {_many(len(entries))}, {where}", flush=True)
-    if options.dask:
+    if options.dask is not None:
         examination = on_cluster(options.dask, setting, weak_allowed=options.allow_weak_isolation)
     else:
         examination = here(setting, zygote)
     texts: dict[str, dict[str, str]] | None = {} if options.similar else None
     with Progress(course, len(entries)) as progress:
-        records = grade(
-            entries,
-            setting,
-            options.out,
-            progress.told,
-            regrade=options.regrade,
-            examination=examination,
-            seen=None if texts is None else partial(_remember, texts),
-        )
+        try:
+            records = grade(
+                entries,
+                setting,
+                options.out,
+                progress.told,
+                regrade=options.regrade,
+                examination=examination,
+                seen=None if texts is None else partial(_remember, texts),
+            )
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"{progress.done} of {len(entries)} are done; the same command goes on from there"
+            ) from None
     if options.student:
         _look(options.out, records)
-        return 1 if any(record.trouble for record in records) else 0
-    if not options.only:
-        alike = [] if texts is None else _compare(options.out, options.root / "student", texts, records)
-        _publish(options.out, course, records, alike)
-    return _close(records, options.out, progress)
+    elif options.only:
+        _close(records, progress, f"results are in {options.out}/")
+    else:
+        _publish(options.out, course, records)
+        if texts is not None:
+            _publish(options.out, course, records, _compare(options.out, options.root / "student", texts, records))
+        _close(records, progress, f"see {options.out / 'index.html'}")
+    if (options.student or options.only) and (options.out / "index.html").is_file():
+        print(_wrapped("The gradebook and index.html are about the whole class, and as they were before."))
+    return 1 if any(record.trouble for record in records) else 0
 
 
 def _complain_without(answers: Answers) -> None:
@@ -86,15 +106,15 @@ def _complain_without(answers: Answers) -> None:
 
 def _chosen(options: argparse.Namespace) -> list[Entry]:
     """The submissions that were asked for."""
-    paths = list(options.paths)
+    paths = list(dict.fromkeys(options.paths))
     if options.examples:
         paths += write_examples(options.root / "solutions", options.out / "examples")
     if not paths:
         raise UserError("nothing to grade; name zips or folders, or pass --examples")
     if missing := [path for path in paths if not path.exists()]:
         raise UserError(f"{missing[0]} does not exist")
-    entries = read_roster(paths)
-    wanted = [options.student] if options.student else options.only
+    entries = [_timed(entry, options.due) for entry in read_roster(paths)]
+    wanted = options.only if options.student is None else [options.student]
     if wanted:
         entries = [entry for entry in entries if any(_is(entry, pattern) for pattern in wanted)]
         if not entries:
@@ -107,17 +127,51 @@ def _chosen(options: argparse.Namespace) -> list[Entry]:
     return entries
 
 
-def _is(entry: Entry, pattern: str) -> bool:
+def _prepare(out: Path, entries: Sequence[Entry]) -> None:
+    """Find out now whether results can be written, and that none lies among what students handed in: a result that is
+    there already is believed, if it looks like ours."""
+    for entry in entries:
+        source, place = entry.source.path.resolve(), (out / entry.student.id).resolve()
+        folder = source.is_dir() and not entry.source.members
+        if folder and (place.is_relative_to(source) or source.is_relative_to(place)):
+            raise UserError(
+                f"results in {out}/ would lie among what {entry.student.id} handed in; choose another --out"
+            )
+    try:
+        write_atomically(out / ".writable", b"")
+        (out / ".writable").unlink()
+    except OSError as error:
+        raise UserError(f"{out}/ cannot be written to ({error.strerror}); choose another --out") from None
+
+
+def _timed(entry: Entry, due: datetime | None) -> Entry:
+    """Lateness that is known counts, because it knows of extensions; else it goes by the time of submission."""
     student = entry.student
-    known = (student.id, student.name, student.sid, student.email)
+    handed_in = moment(student.submitted)
+    if due is None or handed_in is None or student.seconds_late != 0:
+        return entry
+    late = max(0, int((handed_in - due).total_seconds()))
+    return replace(entry, student=replace(student, seconds_late=late))
+
+
+def _is(entry: Entry, pattern: str) -> bool:
+    """Any member of a group stands for it."""
+    student = entry.student
+    known = {student.id, student.name} | {value for person in student.people for value in asdict(person).values()}
     return any(fnmatch.fnmatchcase(value.casefold(), pattern.casefold()) for value in known if value)
 
 
 def _remember(texts: dict[str, dict[str, str]], student: Student, intake: Intake) -> None:
     """Keep what a submission says, for as long as the run takes; of notebooks, only the code: no class's pictures."""
-    names = [name for name in intake.files if name.endswith((".py", ".ipynb"))]
-    contents = {name: (intake.root / name).read_text(errors="replace") for name in names}
-    texts[student.id] = {name: code(text) or text[:1000] for name, text in contents.items()}
+    paths = {name: intake.root / name for name in intake.files}
+    read = {name: path for name, path in paths.items() if path.stat().st_size <= MAX_TEXT.get(path.suffix, -1)}
+    contents = {name: path.read_text(errors="replace") for name, path in read.items()}
+    texts[student.id] = {name: (code(text) or text[:1000])[: READ + 1] for name, text in contents.items()}
+
+
+def page_name(one: str, other: str) -> str:
+    """Of a pair's page. Two ids in a row could be too long for a name, or be another pair's."""
+    return f"pair-{hashlib.sha256(f'{one}/{other}'.encode()).hexdigest()[:16]}.html"
 
 
 def _compare(
@@ -128,17 +182,18 @@ def _compare(
     names = {record.id: record.student.name or record.id for record in records}
     found = []
     for pair in similar(texts, stubs):
-        page = f"similar/{pair.one}--{pair.other}.html"
+        page = f"similar/{page_name(pair.one, pair.other)}"
         text = comparison(pair, texts[pair.one], texts[pair.other], names)
         write_atomically(out / page, text.encode())
         found.append({"one": pair.one, "other": pair.other, "share": round(pair.share, 4), "page": page})
     return found
 
 
-def _publish(out: Path, course: Course, records: Sequence[Record], alike: Sequence[dict[str, Any]]) -> None:
+def _publish(out: Path, course: Course, records: Sequence[Record], alike: Sequence[dict[str, Any]] = ()) -> None:
     """The files about the whole class."""
     content = summary(course, records, alike)
     write_atomically(out / "gradebook.csv", gradebook(course, records))
+    write_atomically(out / "canvas.csv", canvas(course, records))
     write_atomically(out / "summary.json", text_of(content))
     write_atomically(out / "index.html", overview(content).encode())
 
@@ -148,8 +203,12 @@ def _look(out: Path, records: Sequence[Record]) -> None:
     for record in records:
         content = read_result(out / record.id / "results.json")
         assert content is not None
-        people = " ".join(part for part in (record.student.name, record.student.email, record.student.late) if part)
-        print(f"\n{record.id} {inert(people)}".rstrip())
+        student = record.student
+        known = (student.name, student.sid, student.email, student.submitted, student.late)
+        print(f"\n{record.id} {inert(' '.join(filter(None, known)))}".rstrip())
+        if record.trouble:
+            print(_wrapped(f"could not be graded: {inert(record.trouble)}"))
+            continue
         extra = content["extra_data"]
         for line in (
             Text()
@@ -162,19 +221,29 @@ def _look(out: Path, records: Sequence[Record]) -> None:
             print(textwrap.indent(Text(WIDTH - 2).checks(test["extra_data"]["checks"]), "  "))
 
 
-def _close(records: Sequence[Record], out: Path, progress: Progress) -> int:
+def _close(records: Sequence[Record], progress: Progress, where: str) -> None:
     bad = [record for record in records if record.trouble]
     kept = sum(record.kept for record in records)
     told = f"{len(records) - len(bad)} graded"
     if kept:
         told += f" ({kept} of them before)"
-    told += f", {len(bad)} could not be graded; {progress.seconds:.0f} s; results are in {out}/"
+    told += f", {len(bad)} could not be graded; {duration(round(progress.seconds)) or '0 s'}; {where}"
     print(told)
-    for record in bad[:20] if progress.live else []:
-        print(f"  {record.id}: {inert(record.trouble)}")
-    if len(bad) > 20 and progress.live:
-        print(f"  and {len(bad) - 20} more; {out / 'index.html'} lists them all")
-    return 1 if bad else 0
+    if progress.live or progress.total > LINES:  # else it has just been said
+        for record in bad[:LINES]:
+            name = f" ({inert(record.student.name)})" if record.student.name else ""
+            print(_wrapped(f"  {record.id}{name}: {inert(record.trouble)}"))
+        if len(bad) > LINES:
+            print(f"  and {len(bad) - LINES} more")
+
+
+def _wrapped(text: str) -> str:
+    """Lines that fit the terminal, if there is one; those of a log are left as they are."""
+    if not sys.stdout.isatty():
+        return text
+    width = max(20, shutil.get_terminal_size((80, 24)).columns)
+    first = text[: len(text) - len(text.lstrip())]
+    return textwrap.fill(text, width, subsequent_indent=f"{first}  ", break_on_hyphens=False)
 
 
 def _many(count: int) -> str:
@@ -191,6 +260,7 @@ class Progress:
         self.started = time.monotonic()
 
     def __enter__(self) -> Progress:
+        self._show()
         return self
 
     @property
@@ -200,8 +270,11 @@ class Progress:
     def told(self, record: Record) -> None:
         self.done += 1
         self.fresh += not record.kept
-        if not self.live or self.total <= 20:
-            print(f"{self._clear()}{self._line(record)}", flush=True)
+        if not self.live or self.total <= LINES:
+            print(f"{self._clear()}{_wrapped(self._line(record))}", flush=True)
+        self._show()
+
+    def _show(self) -> None:
         if self.live:
             print(f"{self._clear()}{self._bar()}", end="", flush=True)
 
@@ -210,15 +283,23 @@ class Progress:
 
     def _line(self, record: Record) -> str:
         more = f" and {len(record.lost) - 2} more" if len(record.lost) > 2 else ""
-        note = inert(record.trouble) or (f"lost {', '.join(record.lost[:2])}{more}" if record.lost else "")
-        return f"  {record.id:18} {record.score:4} / {self.points}  {note}{' (kept)' if record.kept else ''}".rstrip()
+        lost = f"lost {', '.join(record.lost[:2])}{more}" if record.lost else ""
+        told = ": ".join(filter(None, (inert(record.student.name), inert(record.trouble) or lost)))
+        score = "–" if record.trouble else record.score
+        return f"  {record.id:18} {score:>4} / {self.points}  {told}{' (kept)' if record.kept else ''}".rstrip()
 
     def _bar(self) -> str:
-        width = max(10, min(30, shutil.get_terminal_size((80, 24)).columns - 45))
+        told = f" {self.done} of {self.total}"
+        if self.fresh:
+            rate = self.fresh / max(self.seconds, 1e-3)
+            left = f"  {duration(ceil((self.total - self.done) / rate))} left" if self.done < self.total else ""
+            told += f"  {rate:.1f} a second{left}"
+        elif self.done < self.total:
+            told += "  starting"
+        columns = shutil.get_terminal_size((80, 24)).columns - 1
+        width = max(0, min(30, columns - len(told)))
         full = width * self.done // max(1, self.total)
-        rate = self.fresh / max(self.seconds, 1e-3)
-        left = f"{(self.total - self.done) / rate:.0f} s left" if rate and self.done < self.total else ""
-        return f"{'█' * full}{'░' * (width - full)} {self.done} of {self.total}  {rate:.1f} a second  {left}"
+        return f"{'█' * full}{'░' * (width - full)}{told}"[:columns]
 
     def __exit__(self, *_: object) -> None:
         if self.live:

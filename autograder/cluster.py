@@ -11,13 +11,17 @@ import atexit
 import hashlib
 import logging
 import queue
+import re
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
 from autograder.batch import revived
+from autograder.dens import den
 from autograder.errors import UserError
 from autograder.grade import Examination, Examined, Setting, Tree, grader_digest
 from autograder.isolation import Layers
@@ -27,6 +31,7 @@ from autograder.server import Server, packed
 PATIENCE = 30  # seconds for a scheduler to answer, and for any answer before we look whether there are workers at all
 _SERVERS: dict[tuple[str, int], Server] = {}  # in a worker: one for each set of checks it has met, and each thread
 
+ADDRESS = re.compile(r"((tcp|tls|ucx|ws|wss)://)?[^\s/:]+(:[^\s/]+)*:\d+")
 AGAIN = "what is graded is kept; run the same command again to go on"
 
 
@@ -58,33 +63,57 @@ def _sent() -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 def on_cluster(address: str, setting: Setting, *, weak_allowed: bool) -> Examination:
     """Examine on the Dask cluster at `address`; "local" makes one on this machine, for as long as it takes."""
+    if address != "local" and not ADDRESS.fullmatch(address):
+        raise UserError(f"{address} is no address of a Dask scheduler; write it like tcp://scheduler:8786")
     try:
         import dask
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise UserError("Dask is not installed; run: pip install dask distributed") from None
+        from distributed import Client
+    except ImportError as error:
+        raise UserError(f"Dask cannot be loaded ({error}); run: pip install dask distributed") from None
 
     def run(waiting: Iterator[Tree], done: Callable[[Tree, Examined], None]) -> None:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters, we say in a line
-        made = None
-        if address == "local":
-            made = LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=setting.jobs, threads_per_worker=1, processes=True, dashboard_address=None
-            )
-        try:
-            client = Client(made or address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise UserError(f"no Dask scheduler answers at {address} ({error}); is it running?") from None
-        try:
-            # A submission may hold trained parameters, and travels within its task, on purpose.
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-                _Spread(client, address, setting, done, weak_allowed=weak_allowed).run(waiting)
-        finally:
-            client.close()  # type: ignore[no-untyped-call]
-            if made is not None:
-                made.close()
+        with _made_here(setting.jobs) if address == "local" else nullcontext(address) as cluster:
+            try:
+                client = Client(cluster, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+            except (OSError, ValueError) as error:
+                raise UserError(f"no Dask scheduler answers at {address} ({error}); is it running?") from None
+            try:
+                # A submission may hold trained parameters, and travels within its task, on purpose.
+                with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+                    _Spread(client, address, setting, done, weak_allowed=weak_allowed).run(waiting)
+            finally:
+                client.close()  # type: ignore[no-untyped-call]
 
     return run
+
+
+@contextmanager
+def _made_here(workers: int) -> Iterator[Any]:
+    """A cluster on this machine. Its lines are encrypted with a key of its own: no other user may send it work."""
+    import dask
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+    with den() as folder, dask.config.set({"temporary-directory": str(folder)}):
+        # Ctrl-C is for us, who end all of it in order: what is started now does not hear it.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            made = LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                env={"TMPDIR": str(folder)},  # so that what a killed worker leaves goes with the rest
+                security=Security.temporary(),  # type: ignore[no-untyped-call]
+                silence_logs=logging.CRITICAL,
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
+        try:
+            yield made
+        finally:
+            made.close()
 
 
 class _Spread:

@@ -12,6 +12,7 @@ import itertools
 import os
 import secrets
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -32,7 +33,7 @@ from autograder.intake import Intake, Refused, take_in
 from autograder.isolation import Layers, processes
 from autograder.page import page
 from autograder.people import Entry, Student
-from autograder.records import Record, read_result
+from autograder.records import Record, digest_of, read_result
 from autograder.remote import Limits, RemoteChannel
 from autograder.results import Row, rows
 from autograder.submission import Submission
@@ -118,6 +119,7 @@ class _Run:
         self.entries, self.setting, self.out, self.told, self.regrade = entries, setting, out, told, regrade
         self.seen = seen
         self.records: dict[int, Record] = {}
+        self.expected = {file for files in setting.course.files.values() for file in files}
         self.hashes = {
             "course": digest([setting.course.path]),
             "checks": digest(setting.folders),
@@ -133,15 +135,9 @@ class _Run:
             place.mkdir(mode=0o711)
             tree = place / "submission"
             tree.mkdir(mode=0o750)
-            try:
-                intake = take_in(entry.source, tree)
-            except Refused as refused:
-                self._refused(position, entry.student, str(refused))
-                remove_tree(place)
-                continue
-            except OSError as error:
-                why = f"could not be read ({error.strerror or error}); is the disk full, or the file gone?"
-                self._refused(position, entry.student, why)
+            intake = self._taken_in(entry, tree)
+            if isinstance(intake, str):
+                self._refused(position, entry.student, intake)
                 remove_tree(place)
                 continue
             if self.seen is not None:
@@ -150,6 +146,18 @@ class _Run:
                 remove_tree(place)
             else:
                 yield Tree(position, entry.student, intake)
+
+    def _taken_in(self, entry: Entry, tree: Path) -> Intake | str:
+        """Or why not. Where there is nothing to grade, a person must look: no points are not the same as 0."""
+        try:
+            intake = take_in(entry.source, tree, self.expected)
+        except Refused as refused:
+            return str(refused)
+        except UserError as error:  # the disk's fault, and perhaps only too small for this one
+            return f"{error} in {tempfile.gettempdir()}"
+        except OSError as error:
+            return f"could not be read ({error.strerror or error}); is the disk full, or the file gone?"
+        return intake.why_nothing or intake
 
     def examined(self, tree: Tree, examined: Examined) -> None:
         found = rows(self.setting.course, examined.outcomes)
@@ -171,7 +179,7 @@ class _Run:
             return False
         if content["extra_data"]["could_not_grade"] or not path.with_name("report.html").is_file():
             return False
-        if content["extra_data"]["student"] != asdict(student):
+        if Student.of(content["extra_data"]["student"]) != student:
             self._write(position, student, content, content["execution_time"], kept=True)
         else:
             self._record(position, content, kept=True)
@@ -182,6 +190,7 @@ class _Run:
     ) -> None:
         content["execution_time"] = round(seconds, 3)
         content["extra_data"]["student"] = asdict(student)
+        content["extra_data"]["digest"] = digest_of(content)
         folder = self.out / student.id
         # The page first: whoever finds a result finds its page, too.
         write_atomically(folder / "report.html", page(content, student.name or student.id).encode())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from autograder.course import Course
 from autograder.gradescope import versions
+from autograder.people import Person, Student
 from autograder.records import Record
 
-# What Canvas asks for, by these names; Gradescope lets one choose. The exercises and the total follow.
+# What Canvas asks for, by these names; Gradescope lets one choose.
 PEOPLE = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -19,15 +20,41 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def gradebook(course: Course, records: Sequence[Record]) -> bytes:
     """A CSV with a row per student and a column per exercise. What could not be graded has no points at all."""
     slugs = [item.slug for item in course.graded if item.points]
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\r\n")
-    table.writerow([*PEOPLE, "Email", "Submission", "Late", *slugs, "Total"])
-    for record in records:
+    rows = [[*PEOPLE, "Email", "Submission", "Submitted", "Late", *slugs, "Total"]]
+    for record, person in _everybody(records):
         student = record.student
-        people = (student.name or student.id, student.canvas, student.sid, student.email, "", student.email)
-        points: list[object] = ["" if record.trouble else record.exercises.get(slug, 0) for slug in slugs]
-        total = "" if record.trouble else record.score
-        table.writerow([*map(harmless, people), harmless(student.id), harmless(student.late), *points, total])
+        about = (person.email, student.id, student.submitted, student.late)
+        points = ["" if record.trouble else str(record.exercises.get(slug, 0)) for slug in slugs]
+        rows.append([*_known(student, person), *map(harmless, about), *points, _total(record)])
+    return _csv(rows)
+
+
+def canvas(course: Course, records: Sequence[Record]) -> bytes:
+    """The total alone, in the form that Canvas imports: to it, every further column is an assignment."""
+    points = sum(item.points for item in course.graded if not item.extra_credit)
+    rows = [[*PEOPLE, harmless(course.title)], ["    Points Possible", *[""] * (len(PEOPLE) - 1), str(points)]]
+    rows += [[*_known(record.student, person), _total(record)] for record, person in _everybody(records)]
+    return _csv(rows)
+
+
+def _everybody(records: Sequence[Record]) -> Iterator[tuple[Record, Person]]:
+    """Each member of a group has a row; so has a submission of which nobody says whose it is."""
+    for record in records:
+        for person in record.student.people or (Person(),):
+            yield record, person
+
+
+def _known(student: Student, person: Person) -> list[str]:
+    return [*map(harmless, (person.name or student.id, person.canvas, person.sid, person.email)), ""]
+
+
+def _total(record: Record) -> str:
+    return "" if record.trouble else str(record.score)
+
+
+def _csv(rows: Sequence[Sequence[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
     return text.getvalue().encode("utf-8-sig")  # so that spreadsheets read names as they are
 
 
@@ -65,9 +92,11 @@ def summary(course: Course, records: Sequence[Record], similar: Sequence[dict[st
 def _student(record: Record) -> dict[str, Any]:
     student = record.student
     return {
-        **{name: getattr(student, name) for name in ("id", "name", "sid", "email", "late")},
-        "score": record.score,
-        "exercises": record.exercises,
+        **{name: getattr(student, name) for name in ("id", "name", "sid", "email")},
+        **{name: getattr(student, name) for name in ("submitted", "late", "seconds_late")},
+        "people": len(student.people) or 1,
+        "score": None if record.trouble else record.score,
+        "exercises": {} if record.trouble else record.exercises,
         "trouble": record.trouble,
         "report": f"{record.id}/report.html",
         "fix_first": record.advice,

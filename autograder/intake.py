@@ -8,7 +8,7 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,7 @@ from autograder.entries import (
 from autograder.errors import UserError
 from autograder.folders import file_entry, folder_entries, member_entries, opened
 from autograder.notebook_json import LARGEST
+from autograder.placing import placed
 from autograder.zips import zip_entries, zip_folder_entries, zip_member_entries
 
 __all__ = ["Ignored", "Intake", "Refused", "Source", "take_in"]
@@ -44,6 +45,7 @@ __all__ = ["Ignored", "Intake", "Refused", "Source", "take_in"]
 KEPT = (".py", ".ipynb", ".params", ".predictions", ".txt")
 MAX_TEXT = {".py": 8 * MIB, ".ipynb": LARGEST}  # a longer one is no source code, and is not looked into
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+NAMED = 3  # files, where there are no others
 TAKE_OVER = ("conftest.py", "sitecustomize.py", "usercustomize.py")  # run by pytest or Python unasked
 
 # Packages that the grader or torch imports, perhaps only once the submission's folder is first on the path.
@@ -73,16 +75,29 @@ class Intake:
     notes: tuple[str, ...]
     digest: str  # of names and contents; the same for a zip and for the folder it was made from
 
+    @property
+    def why_nothing(self) -> str:
+        """Why there is nothing to grade; '' if there is."""
+        if self.files:
+            return ""
+        names = [f"'{one.name}'" for one in self.ignored]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return f"{self.notes[-1]}" + (f"; there is only {', '.join(names[:NAMED])}{more}" if names else "")
 
-def take_in(source: Path | Source, into: Path) -> Intake:
-    """Copy what can be graded to `into`, a new empty folder, which is left empty if the submission is refused."""
+
+def take_in(source: Path | Source, into: Path, expected: Collection[str] = ()) -> Intake:
+    """Copy what can be graded to `into`, a new empty folder, which is left empty if the submission is refused.
+
+    expected: the files that somebody will look for; modules that lie beside their folder are put into it.
+    """
     if into.is_symlink() or not into.is_dir() or any(into.iterdir()):
         raise Refused(f"{quoted(into.name)} is not an empty folder; choose a new one to unpack into")
     try:
         with _entries(source if isinstance(source, Source) else Source(source)) as entries:
             refuse_collisions(entries)
             refuse_too_large(entries)
-            return _unpack(entries, into)
+            entries, notes = placed(entries, expected)
+            return _unpack(entries, into, notes)
     except BaseException:
         _empty(into)
         raise
@@ -181,10 +196,9 @@ def _unused(name: str) -> str | None:
 # Contents
 
 
-def _unpack(entries: Iterable[Entry], into: Path) -> Intake:
+def _unpack(entries: Iterable[Entry], into: Path, notes: list[str]) -> Intake:
     """Write what is kept. Of a zip, what is left out is read too: a damaged one is refused whole."""
     ignored: dict[str, str] = {}
-    notes: list[str] = []
     digests: dict[str, str] = {}
     for entry in sorted(entries, key=lambda entry: entry.name):
         pieces = measured(entry.pieces(), entry.size, entry.name)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from autograder.people import Student, late_by
+from autograder.people import Person, Student, moment, stamp
 from autograder.report import inert
 
 ID = "submission"  # there is only one in a container
@@ -78,28 +78,29 @@ def read_metadata(path: Path) -> Metadata:
     if not isinstance(data, dict):
         return Metadata(trouble=f"{path.name} holds no table")
     users = [user for user in _list(data.get("users")) if isinstance(user, dict)]
-    created, due = _moment(data.get("created_at")), _due(data, users)
-    names, emails = _joined(users, "name"), _joined(users, "email")
-    missing = [name for name, value in (("created_at", created), ("users", names or emails)) if not value]
+    created, due = moment(data.get("created_at")), _due(data, users)
+    people = tuple(Person(name=_line(user, "name"), email=_line(user, "email")) for user in users)
+    people = tuple(person for person in people if person != Person())
+    missing = [name for name, value in (("created_at", created), ("users", people)) if not value]
     found = Metadata(
         created=created,
         due=due,
         previous=tuple(sorted(_previous(data), key=lambda one: one.at)),
         trouble=f"{path.name} has no usable {' and '.join(missing)}" if missing else "",
     )
-    return replace(found, student=Student(ID, names, email=emails, late=late_by(found.seconds_late)))
+    return replace(found, student=Student(ID, people, stamp(created), found.seconds_late))
 
 
 def _due(data: Mapping[str, Any], users: list[dict[str, Any]]) -> datetime | None:
     """The latest that is said: a user may have an extension, and a group has that of any member."""
     tables = [data.get("assignment"), *(user.get("assignment") for user in users)]
-    found = [_moment(table.get("due_date")) for table in tables if isinstance(table, dict)]
+    found = [moment(table.get("due_date")) for table in tables if isinstance(table, dict)]
     return max((moment for moment in found if moment is not None), default=None)
 
 
 def _previous(data: Mapping[str, Any]) -> Iterator[Previous]:
     for one in _list(data.get("previous_submissions")):
-        at = _moment(one.get("submission_time")) if isinstance(one, dict) else None
+        at = moment(one.get("submission_time")) if isinstance(one, dict) else None
         if at is not None:
             results = one.get("results")
             results = results if isinstance(results, dict) else {}
@@ -110,16 +111,6 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _joined(users: list[dict[str, Any]], key: str) -> str:
-    return "; ".join(inert(str(user[key]))[:LONGEST] for user in users if isinstance(user.get(key), str))
-
-
-def _moment(value: object) -> datetime | None:
-    """A time as Gradescope writes it. One without a zone is taken as UTC."""
-    try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    if found is None or not 1970 < found.year < 9999:  # at the ends of time, a day more or less is an error
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+def _line(user: Mapping[str, Any], key: str) -> str:
+    value = user.get(key)
+    return inert(value)[:LONGEST] if isinstance(value, str) else ""

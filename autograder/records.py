@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.diagnose import TOGETHER
+from autograder.gradescope import text_of
 from autograder.people import Student
 
 
@@ -50,7 +52,7 @@ class Record:
                     causes[check["cause"]] = check["message"]["says"]
         first = extra["advice"][0] if extra["advice"] else None
         return Record(
-            student=Student(**extra["student"]),
+            student=Student.of(extra["student"]),
             score=content["score"],
             exercises=exercises,
             lost=tuple(lost),
@@ -62,12 +64,21 @@ class Record:
         )
 
 
+def digest_of(content: Mapping[str, Any]) -> str:
+    """Of all that a results.json says, but for times: two runs give the same."""
+    about = {key: value for key, value in content["extra_data"].items() if key != "digest"}
+    same = {**content, "extra_data": about, "execution_time": 0}
+    return hashlib.sha256(text_of(same)).hexdigest()
+
+
 def read_result(path: Path) -> dict[str, Any] | None:
-    """A results.json of an earlier run, or None if there is none that can be read whole."""
+    """A results.json of an earlier run, or None if there is none that is whole and as it was written."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(path.read_bytes())
+        if content["extra_data"]["digest"] != digest_of(content):
+            return None
         Record.of(content)
         content["extra_data"]["hashes"], content["execution_time"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return content

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +17,13 @@ from autograder import entries, zips
 from autograder.entries import MIB, Refused, Source, decoded, left_behind, measured, quoted
 from autograder.errors import UserError
 from autograder.folders import listed, member_entries, opened
-from autograder.intake import ARCHIVES, KEPT
-from autograder.people import Entry, Student, late_by
+from autograder.intake import ARCHIVES
+from autograder.people import Entry, Person, Student, moment, stamp
 
 __all__ = ["Entry", "Source", "Student", "read_roster"]
 
 METADATA = "submission_metadata.yml"
+SUBMISSION = "submission_"  # how folders of an export begin
 MAX_METADATA = 50 * MIB
 NOT_IN_YAML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 MAX_NESTING = 200  # of YAML: libyaml takes time that grows with the square of it
@@ -44,7 +45,8 @@ CANVAS = re.compile(
 )
 CANVAS_TEXT = re.compile(r".+_(text|link)\.html")  # what was typed in, or an address: nothing to grade
 AGAIN = re.compile(r"(?<=.)-\d+(?=\.[^.]+$|$)")  # of the second upload of a name, and later ones
-CLASS_FILES = ("index.html", "gradebook.csv", "summary.json", "similar", "examples")  # beside the students' folders
+# Beside the students' folders:
+CLASS_FILES = ("index.html", "gradebook.csv", "canvas.csv", "summary.json", "similar", "examples")
 WHOLE_CLASS = "is a whole class, not one submission; grade it by itself, with no other path"
 
 
@@ -113,7 +115,8 @@ class _Level:
 
     @property
     def is_export(self) -> bool:
-        return METADATA in self.files and any(name.startswith("submission_") for name in self.folders)
+        alone = not self.folders and len(self.files) == 1  # an export of which the submissions are gone
+        return METADATA in self.files and (alone or any(name.startswith(SUBMISSION) for name in self.folders))
 
     @property
     def is_canvas(self) -> bool:
@@ -123,8 +126,17 @@ class _Level:
 
     @property
     def is_submission(self) -> bool:
-        folders = any(name.casefold() in OWN_FOLDERS for name in self.folders)
-        return folders or any(OWN_FILES.fullmatch(name.casefold()) for name in self.files)
+        return any(name.casefold() in OWN_FOLDERS for name in self.folders) or bool(self.own_files)
+
+    @property
+    def own_files(self) -> list[str]:
+        """What only a submission has at its top. Canvas puts a student's name before it."""
+        return [name for name in self.files if OWN_FILES.fullmatch(name.casefold()) and not CANVAS.fullmatch(name)]
+
+    @property
+    def others(self) -> list[str]:
+        """What looks like submissions of their own."""
+        return [name for name in self.files if CANVAS.fullmatch(name) or Path(name).suffix.casefold() == ".zip"]
 
     @property
     def only_folder(self) -> str:
@@ -140,7 +152,7 @@ def _level_of_folder(folder: Path) -> _Level:
     for path, name, seen in found:
         if left_behind(name) is None and not stat.S_ISDIR(seen.st_mode):
             files[path.name] = path.name
-        elif left_behind(name) is None and not _holds_results(path):
+        elif left_behind(name) is None and (path.name.startswith(SUBMISSION) or not _holds_results(path)):
             folders.append(path.name)
     return _Level(files, folders)
 
@@ -161,20 +173,21 @@ def _level_of_zip(catalogue: zips.Catalogue, top: str) -> _Level:
 
 
 def _holds_results(folder: Path) -> bool:
-    """Whether we wrote it: results and nothing that could be graded, here or in the folders in it."""
+    """Whether we wrote it, all of it: whoever has anything else in a folder is not to be forgotten."""
     try:
-        inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
-        return _is_result(folder) or (any(map(_is_result, inside)) and not any(map(_has_work, (folder, *inside))))
+        inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        results = [path for path in inside if path.name not in CLASS_FILES]
+        return _is_result(inside) or bool(results and all(map(_is_result_folder, results)))
     except OSError:
         return False  # the intake will say why
 
 
-def _is_result(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in ("results.json", "report.html")) and not _has_work(folder)
+def _is_result_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and _is_result(list(path.iterdir()))
 
 
-def _has_work(folder: Path) -> bool:
-    return any(path.suffix in KEPT or path.name.casefold() in OWN_FOLDERS for path in folder.iterdir())
+def _is_result(inside: Collection[Path]) -> bool:
+    return {path.name for path in inside} == {"results.json", "report.html"} and all(path.is_file() for path in inside)
 
 
 # Folders
@@ -191,6 +204,11 @@ def _in_folder(path: Path, *, alone: bool) -> list[Entry]:
         return [_one(path, str(refused))]
     if level.is_export:
         return _export_folder(inside, level) if alone else [_whole_class(path)]
+    if level.own_files and level.others:
+        raise UserError(
+            f"{quoted(path.name)} may be one submission ({quoted(level.own_files[0])}) or several "
+            f"({quoted(level.others[0])}); take one of them out, or name the submissions themselves"
+        )
     return ([] if level.is_submission else _each(inside, level)) or [_one(path)]
 
 
@@ -272,8 +290,9 @@ def _canvas(path: Path, files: Mapping[str, str]) -> list[Entry]:
             late.add(key)
     found = []
     for (who, user), own in sorted(groups.items()):
-        told = "late" if (who, user) in late else ""
-        student = Student("_".join(filter(None, (who, user))), _line(who), late=told, canvas=user if who else "")
+        people = (Person(_line(who), canvas=user),) if who else ()
+        seconds_late = None if (who, user) in late else 0
+        student = Student("_".join(filter(None, (who, user))), people, seconds_late=seconds_late)
         members = tuple((files[match.string], name) for name, match in sorted(own.items()))
         found.append(Entry(student, Source(path, members=members)))
     return found
@@ -294,27 +313,25 @@ def _export(path: Path, folders: Mapping[str, Source], people: Mapping[str, Mapp
 def _student(folder: str, record: Mapping[str, object]) -> Student:
     listed_as = record.get("submitters")
     submitters = [_keyed(one) for one in (listed_as if isinstance(listed_as, list) else [listed_as])[:MAX_SUBMITTERS]]
-
-    def joined(key: str) -> str:
-        return "; ".join(filter(None, (_line(one.get(key)) for one in submitters)))
-
-    return Student(folder, joined("name"), joined("sid"), joined("email"), _lateness(record))
+    people = (Person(*(_line(one.get(key)) for key in ("name", "sid", "email"))) for one in submitters)
+    known = tuple(person for person in people if person != Person())
+    return Student(folder, known, stamp(moment(_line(record.get("created_at")))), _seconds_late(record))
 
 
 LATE_KEYS = ("lateness_in_seconds", "lateness_seconds", "seconds_late", "late_seconds", "lateness", "late", "is_late")
 
 
-def _lateness(record: Mapping[str, object]) -> str:
+def _seconds_late(record: Mapping[str, object]) -> int | None:
     """Exports hold the time of submission but not always the lateness, and nobody says how it is spelt."""
     for key in LATE_KEYS:
         text = _line(record.get(key)).casefold()
         if text in ("true", "yes", "late"):
-            return "late"
+            return None
         if match := re.fullmatch(r"([0-9]{1,9})(\.[0-9]*)?", text):
-            return late_by(int(match[1]))
+            return int(match[1])
         if match := re.fullmatch(r"([0-9]{1,6}):([0-9]{2}):([0-9]{2})", text):
-            return late_by(int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3]))
-    return ""
+            return int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3])
+    return 0
 
 
 def _line(value: object) -> str:

@@ -6,6 +6,7 @@ line of JSON out.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -49,6 +50,7 @@ class Server:
             path.chmod(0o700)
         self.options = json.dumps({"limits": dict(limits), "weak_allowed": weak_allowed})
         self.lock = threading.Lock()
+        self.closed = False
         self.process: subprocess.Popen[str] | None = None
 
     def examine(self, files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -59,7 +61,7 @@ class Server:
                     return self._asked(files)
                 except (OSError, EOFError):  # the process is gone: somebody killed it
                     self._stop()
-                    if attempt == 2:
+                    if attempt == 2 or self.closed:
                         raise
         raise AssertionError("unreachable")
 
@@ -94,6 +96,7 @@ class Server:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
+                process_group=0,  # Ctrl-C is not for it
             )
         return self.process
 
@@ -104,14 +107,17 @@ class Server:
             self.process = None
 
     def close(self) -> None:
-        """End the process and remove the bundle."""
-        with self.lock:
-            if self.process is not None and self.process.stdin is not None:
-                self.process.stdin.close()
-                self.process.wait()
-                if self.process.stdout is not None:
-                    self.process.stdout.close()
-            remove_tree(self.den)
+        """End the process, whatever it is doing, and remove the bundle."""
+        self.closed = True
+        process = self.process
+        if process is not None:
+            process.kill()  # its workers die with it
+            process.wait()
+            for line in (process.stdin, process.stdout):
+                if line is not None:
+                    with contextlib.suppress(OSError):
+                        line.close()
+        remove_tree(self.den)
 
 
 def main() -> None:
@@ -120,14 +126,14 @@ def main() -> None:
     bundle, options = Path(sys.argv[1]), json.loads(sys.argv[2])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever prints, it is not an answer
-    try:
-        serve(bundle, options, sys.stdin, answers)
-        answers.close()
-    except UserError as error:
-        answers.write(json.dumps({"error": str(error)}) + "\n")
+    with contextlib.suppress(BrokenPipeError):  # the keeper was killed; somebody else does what we were at
+        try:
+            serve(bundle, options, sys.stdin, answers)
+        except UserError as error:
+            answers.write(json.dumps({"error": str(error)}) + "\n")
         answers.flush()
-    except BrokenPipeError:  # the keeper was killed; somebody else does what we were at
-        os._exit(1)
+        return
+    os._exit(1)
 
 
 def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: TextIO) -> None:

@@ -119,7 +119,8 @@ class Loader:
             hint = f"\nIt defines {near}: is that the one? Rename it." if near else ""
             raise Unloadable(f"{' and '.join(present)} {_do(present)} not define {name}{hint}")
         near = _nearest(Path(wanted[0]).name if wanted else name, self._names())
-        hint = f"\nThere is {near}: is that the one? Rename it." if near else ""
+        told = "Move it." if wanted and near == Path(wanted[0]).name else "Rename it."
+        hint = f"\nThere is {near}: is that the one? {told}" if near else ""
         raise Unloadable(f"{' or '.join(wanted) or name} is not in the submission{hint}")
 
     def lacks(self, name: str) -> str:

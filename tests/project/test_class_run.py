@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,14 +19,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 
 from autograder import class_run, cluster
 from autograder.__main__ import main
 from autograder.course import read_course
 from autograder.errors import UserError
 from autograder.grade import trouble_with
-from autograder.gradebook import gradebook, harmless, summary
+from autograder.gradebook import canvas, gradebook, harmless, summary
+from autograder.intake import Intake
+from autograder.people import Person
 from autograder.records import Record, read_result
 from autograder.results import rows
 from autograder.roster import Student
@@ -175,20 +178,54 @@ def test_one_student_is_shown_in_full(root, course, class_folder, tmp_path, caps
 
 
 def record(**fields) -> Record:
-    student = Student(
-        **{"id": "s1", "name": "Ada", **{k: v for k, v in fields.items() if k in ("id", "name", "email")}}
-    )
+    person = Person(fields.get("name", "Ada"), email=fields.get("email", ""))
+    student = Student(fields.get("id", "s1"), fields.get("people", (person,)))
     usual = {"score": 8, "exercises": {"split_heads": 4, "merge_heads": 4}, "lost": (), "causes": {}, "advice": ""}
-    usual |= {"trouble": "", "isolation": "ordinary user", "seconds": 1.0}
+    usual |= {"trouble": "", "isolation": "ordinary user", "seconds": 1.0, "kept": False}
     return Record(student, **(usual | {k: v for k, v in fields.items() if k in usual}))
 
 
 @pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@x", "\t=1", " =1", '=cmd|"/c calc"!A1'])
 def test_no_name_is_a_formula(course, name):
-    text = gradebook(read_course(str(course)), [record(name=name, id="x", email=name)]).decode("utf-8-sig")
-    row = next(csv.DictReader(io.StringIO(text)))
+    records = [record(name=name, id="x", email=name)]
+    (row,) = rows_of(gradebook(read_course(str(course)), records))
     assert row["Student"].startswith("'") and row["Email"].startswith("'") and row["Total"] == "8"
+    assert rows_of(canvas(read_course(str(course)), records))[1]["Student"].startswith("'")
     assert harmless("Ada O'Neil-Smith") == "Ada O'Neil-Smith"
+
+
+def rows_of(table: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table.decode("utf-8-sig"))))
+
+
+def test_each_member_of_a_group_has_a_row(course):
+    people = (Person("Ada, Countess", "7", "ada@x.edu"), Person('Zoë "Z"', "8", "zoe@x.edu", "12345"))
+    records = [record(id="both", people=people), record(id="nobody", people=(), trouble="not a zip")]
+    rows = rows_of(gradebook(read_course(str(course)), records))
+    told = [(row["Student"], row["SIS User ID"], row["Email"], row["Submission"], row["Total"]) for row in rows]
+    assert told == [
+        ("Ada, Countess", "7", "ada@x.edu", "both", "8"),
+        ('Zoë "Z"', "8", "zoe@x.edu", "both", "8"),
+        ("nobody", "", "", "nobody", ""),
+    ]
+    assert [row["merge_heads"] for row in rows] == ["4", "4", ""]
+    shown = summary(read_course(str(course)), records)["students"]
+    assert [(one["people"], one["score"], one["exercises"]) for one in shown] == [
+        (2, 8, records[0].exercises),
+        (1, None, {}),
+    ]
+
+
+def test_canvas_gets_what_it_takes_for_one_assignment(course):
+    """To Canvas, every further column is an assignment, and this row says what it is worth."""
+    people = (Person("Ada", "7", "ada@x.edu"), Person("Zoë", canvas="12345"))
+    lines = canvas(read_course(str(course)), [record(people=people)]).decode("utf-8-sig").splitlines()
+    assert lines == [
+        "Student,ID,SIS User ID,SIS Login ID,Section,Heads",
+        "    Points Possible,,,,,8",
+        "Ada,,7,ada@x.edu,,8",
+        "Zoë,12345,,,,8",
+    ]
 
 
 def test_the_summary_counts_roots_and_leaves_out_what_could_not_be_graded(course):
@@ -204,6 +241,225 @@ def test_the_summary_counts_roots_and_leaves_out_what_could_not_be_graded(course
     assert [(one["cause"], one["count"], one["students"]) for one in made["mistakes"]] == [
         ("merge_heads.x", 2, ["a", "b"])
     ]
+
+
+EXPORT = b"""
+submission_1:
+  :submitters:
+  - :name: Ada
+    :email: ada@x.edu
+  - :name: Zed
+    :email: zed@x.edu
+    :sid: '77'
+  :created_at: 2026-11-16 00:30:00 Z
+submission_2:
+  :submitters:
+  - :name: Bob
+  :created_at: 2026-11-15 23:30:00 Z
+"""
+
+
+@pytest.fixture
+def export(tmp_path) -> Path:
+    folder = tmp_path / "export"
+    for number in (1, 2):
+        (folder / f"submission_{number}" / "src").mkdir(parents=True)
+        (folder / f"submission_{number}" / "src" / "attention.py").write_text(SPLIT)
+    (folder / "submission_metadata.yml").write_bytes(EXPORT)
+    return folder
+
+
+def test_lateness_goes_by_the_time_that_is_given(root, course, export, tmp_path):
+    out = tmp_path / "out"
+    assert grade(root, course, out, export, "--due", "2026-11-15 23:59+00:00") == 0
+    rows = rows_of((out / "gradebook.csv").read_bytes())
+    assert [(row["Student"], row["Late"]) for row in rows] == [
+        ("Ada", "31 min late"),
+        ("Zed", "31 min late"),
+        ("Bob", ""),
+    ]
+    assert rows[0]["Submitted"] == "2026-11-16 00:30:00+00:00"
+    assert grade(root, course, out, export) == 0  # results are kept, and what is said of the student is as it is now
+    assert {row["Late"] for row in rows_of((out / "gradebook.csv").read_bytes())} == {""}
+
+
+@pytest.mark.parametrize("who", ["zed", "ZED@x.edu", "77", "ada", "submission_1"])
+def test_any_member_stands_for_a_group(root, course, export, tmp_path, who, capsys):
+    assert grade(root, course, tmp_path / "out", export, "--student", who) == 0
+    assert "submission_1 Ada; Zed 77 ada@x.edu; zed@x.edu" in capsys.readouterr().out
+
+
+def test_a_look_at_some_says_that_the_class_is_as_it_was(root, course, class_folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    for more in (["--student", "bob"], ["--only", "bob"]):
+        assert grade(root, course, out, class_folder, *more) == 0
+        assert "as they were before" not in capsys.readouterr().out  # there is nothing yet
+    grade(root, course, out, class_folder)
+    for more in (["--student", "bob"], ["--only", "bob"]):
+        capsys.readouterr()
+        assert grade(root, course, out, class_folder, *more) == 0
+        assert "about the whole class, and as they were before" in capsys.readouterr().out
+    assert grade(root, course, out, class_folder, "--only", "bob", "--similar") == 2
+    assert "--similar compares the whole class" in capsys.readouterr().err
+    assert grade(root, course, out, class_folder, "--student", "broken") == 1
+    assert "could not be graded: 'broken.zip' is not a zip" in capsys.readouterr().out
+
+
+def test_what_has_nothing_in_it_to_grade_has_no_points_and_a_reason(root, course, export, tmp_path, capsys):
+    (export / "submission_2/src/attention.py").rename(export / "submission_2/work.rar")
+    assert grade(root, course, tmp_path / "out", export) == 1
+    told = capsys.readouterr().out
+    assert "– / 8  Bob: nothing here can be graded: there are no .py" in told and "there is only 'work.rar'" in told
+    assert [row["Total"] for row in rows_of((tmp_path / "out/gradebook.csv").read_bytes())] == ["4", "4", ""]
+
+
+def test_files_without_their_folder_are_graded_all_the_same(root, course, tmp_path):
+    """As somebody hands them in who drags files to Gradescope or Canvas; what they import comes along."""
+    (tmp_path / "hw").mkdir()
+    (tmp_path / "hw/attention.py").write_text("from more import *\n")
+    (tmp_path / "hw/more.py").write_text(SPLIT + MERGE)
+    (tmp_path / "attention.py").write_text(SPLIT)
+    assert grade(root, course, tmp_path / "out", tmp_path / "hw", tmp_path / "attention.py") == 0
+    found = {name: read_result(tmp_path / "out" / name / "results.json") for name in ("hw", "attention")}
+    assert {name: one["score"] for name, one in found.items()} == {"hw": 8, "attention": 4}
+    assert "there is no folder src/; read as if in it: attention.py, more.py" in found["hw"]["output"]
+
+
+def test_results_do_not_lie_among_what_was_handed_in(root, course, export, tmp_path, capsys):
+    """Whoever hands in what looks like a result would have it believed."""
+    for out in (export, export / "submission_1" / "results"):
+        assert grade(root, course, out, export if out == export else export / "submission_1") == 2
+        assert "handed in; choose another --out" in capsys.readouterr().err
+    assert grade(root, course, export / "results", export) == 0
+    assert grade(root, course, export / "results", export) == 0  # and they are no submissions
+    assert "2 graded (2 of them before)" in capsys.readouterr().out
+
+
+def test_a_result_that_somebody_changed_is_made_anew(root, course, class_folder, tmp_path):
+    out = tmp_path / "out"
+    grade(root, course, out, class_folder / "bob")
+    path = out / "bob/results.json"
+    before = contents(out)
+    for old, new in [('"score": 4', '"score": 8'), ('"score": 4', '"score": null'), ('"passed"', '"failed"')]:
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+        grade(root, course, out, class_folder / "bob")
+        assert contents(out) == before
+    path.write_text("[" * 200_000)
+    grade(root, course, out, class_folder / "bob")
+    assert contents(out) == before
+
+
+def test_where_nothing_can_be_written_is_said_before_anything_is_graded(root, course, class_folder, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "out"):
+        assert grade(root, course, out, class_folder) == 2
+        assert "cannot be written to" in capsys.readouterr().err
+    (tmp_path / "out" / "ada").mkdir(parents=True)
+    (tmp_path / "out" / "ada" / "report.html").mkdir()  # in the way
+    with pytest.raises(IsADirectoryError):
+        grade(root, course, tmp_path / "out", class_folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--memory", "nan"], "'nan' is not a number of gigabytes from 0.25 to 1024"),
+        (["--memory", "much"], "'much' is not a number of gigabytes"),
+        (["--due", "soon"], "'soon' is no time; write it like '2026-11-15 23:59'"),
+    ],
+)
+def test_wrong_options_say_what_is_right(root, course, class_folder, tmp_path, capsys, arguments, said):
+    with pytest.raises(SystemExit) as ended:
+        grade(root, course, tmp_path / "out", class_folder, *arguments)
+    assert ended.value.code == 2 and said in capsys.readouterr().err
+    assert grade(root, course, tmp_path / "out", class_folder, "--student", "") == 2
+    assert "no submission matches" in capsys.readouterr().err
+
+
+def test_a_reader_who_goes_away_is_no_trouble(root, course, class_folder, tmp_path):
+    command = [sys.executable, "-m", "autograder", "--root", str(root), "grade", "--course", str(course)]
+    command += ["--out", str(tmp_path / "out"), str(class_folder)]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 128 + signal.SIGPIPE
+    grade(root, course, tmp_path / "out", class_folder)
+
+
+def test_no_name_is_too_much_for_a_terminal(root, course, tmp_path):
+    (tmp_path / "Zoë_學" / "src").mkdir(parents=True)
+    (tmp_path / "Zoë_學" / "src" / "attention.py").write_text(SPLIT)
+    command = [sys.executable, "-m", "autograder", "--root", str(root), "grade", "--course", str(course)]
+    command += ["--out", str(tmp_path / "out"), str(tmp_path / "Zoë_學")]
+    ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=root, env=ascii_only, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "Zo?_?" in done.stdout and not done.stderr
+
+
+def test_interrupted_it_says_how_far_it_came(root, course, class_folder, tmp_path, monkeypatch, capsys):
+    told = class_run.Progress.told
+
+    def and_interrupt(self, one):
+        told(self, one)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(class_run.Progress, "told", and_interrupt)
+    assert grade(root, course, tmp_path / "out", class_folder) == 130
+    assert "interrupted; 1 of 6 are done; the same command goes on from there" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", [30, 40, 80, 200])
+def test_progress_fits_its_terminal(course, monkeypatch, columns):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    with class_run.Progress(read_course(str(course)), 1000) as progress:
+        progress.started -= 60
+        for number in range(400):
+            progress.told(record(id=f"s{number}", kept=number < 200))
+    shown = [line for line in screen.getvalue().split("\r\033[K") if line]
+    assert max(map(len, shown)) < columns
+    assert shown[0].endswith(" 0 of 1000  starting") and shown[200].endswith(" 200 of 1000  starting")
+    assert re.search(r" 400 of 1000  3\.\d a second  \d min \d+ s left$", shown[-1]) or columns < 50
+
+
+def test_a_long_log_ends_with_what_could_not_be_graded(course, capsys):
+    records = [record(id=f"s{number}") for number in range(30)]
+    records += [record(id=f"t{number}", trouble="not a zip", name="Zoë") for number in range(25)]
+    with class_run.Progress(read_course(str(course)), len(records)) as progress:
+        class_run._close(records, progress, "see out/index.html")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "30 graded, 25 could not be graded; 0 s; see out/index.html"
+    assert lines[1] == "  t0 (Zoë): not a zip" and lines[-1] == "  and 5 more" and len(lines) == 22
+
+
+def test_pairs_with_long_names_have_pages_of_their_own(root, course, tmp_path):
+    """Two ids in a row may be too long for a file's name."""
+    for name in ("學" * 66, "習" * 66):
+        (tmp_path / "class" / name / "src").mkdir(parents=True)
+        text = (root / "solutions/src/attention.py").read_text()
+        (tmp_path / "class" / name / "src" / "attention.py").write_text(text)
+    assert grade(root, course, tmp_path / "out", tmp_path / "class", "--similar") == 0
+    (pair,) = json.loads((tmp_path / "out/summary.json").read_text())["similar"]
+    assert (tmp_path / "out" / pair["page"]).is_file()
+    names = {class_run.page_name(*pair) for pair in [("a", "b--c"), ("a--b", "c"), ("a", "b")]}
+    assert len(names) == 3
+
+
+def test_of_what_is_too_long_little_is_remembered(tmp_path):
+    (tmp_path / "long.py").write_text("x = 1\n" * 100_000)
+    (tmp_path / "huge.py").write_bytes(b"#" * (9 << 20))
+    texts = {}
+    class_run._remember(texts, Student("s"), Intake(tmp_path, ("huge.py", "long.py"), (), (), ""))
+    assert set(texts["s"]) == {"long.py"} and len(texts["s"]["long.py"]) <= 100_001
 
 
 # Clusters: real ones, of several processes on this machine
@@ -319,6 +575,32 @@ def test_what_a_cluster_could_not_do_says_why(course):
     assert told == "some checks could not be run; the fault is ours (RuntimeError: lost three times)"
     with pytest.raises(UserError, match="isolate"):
         cluster._Spread._tell_error(spread, None, UserError("cannot isolate"))
+
+
+@pytest.mark.parametrize("address", ["nonsense", "foo://x:1", "tcp://", "tcp://127.0.0.1", "127.0.0.1", ""])
+def test_what_is_no_address_is_told_at_once(root, course, class_folder, tmp_path, capsys, address):
+    assert grade(root, course, tmp_path / "out", class_folder, f"--dask={address}") == 2
+    assert "is no address of a Dask scheduler; write it like tcp://scheduler:8786" in capsys.readouterr().err
+
+
+def test_a_cluster_of_our_own_is_closed_to_others_and_leaves_nothing(root, course, class_folder, tmp_path, monkeypatch):
+    """Any user of the machine can reach its ports, and work that is sent there would be done as the grader."""
+    made_here, knocked = cluster._made_here, []
+
+    @contextmanager
+    def and_knock(workers):
+        with made_here(workers) as made:
+            port = made.scheduler_address.rpartition(":")[2]
+            with pytest.raises(OSError):
+                Client(f"tcp://127.0.0.1:{port}", timeout=2, set_as_default=False)
+            knocked.append(made.scheduler_address)
+            yield made
+
+    monkeypatch.setattr(cluster, "_made_here", and_knock)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    assert grade(root, course, tmp_path / "out", class_folder / "ada", "--dask", "local", "--jobs", "1") == 0
+    assert knocked[0].startswith("tls://") and not list((tmp_path / "temporary").iterdir())
 
 
 def test_no_scheduler_is_one_line(root, course, class_folder, tmp_path, capsys, monkeypatch):

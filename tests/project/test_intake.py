@@ -991,3 +991,37 @@ def test_take_in_shows_strange_names_safely(hand_in: Callable[[bytes], Intake]) 
 def test_take_in_lists_names_that_only_differ_late(hand_in: Callable[[bytes], Intake]) -> None:
     names = ["x" * 100 + end for end in ("1.pdf", "2.pdf")]
     assert [ignored.name for ignored in hand_in(build(*map(entry, names))).ignored] == ["x" * 79 + "…"] * 2
+
+
+EXPECTED = ("src/attention.py", "src/run.py", "A2S2.py", "rope.params")
+
+
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [
+        (["attention.py"], ["src/attention.py"]),
+        (["hw/attention.py", "hw/more.py", "hw/A2S2.py"], ["hw/A2S2.py", "hw/src/attention.py", "hw/src/more.py"]),
+        (["run.py", "rope.params", "data/x.txt"], ["data/x.txt", "rope.params", "src/run.py"]),
+        (["attention.py", "__MACOSX/src/._attention.py"], ["attention.py"]),  # in doubt, nothing is moved
+        (["attention.py", "src/run.py"], ["attention.py", "src/run.py"]),
+        (["attention.py", "old/SRC/x.py"], ["attention.py", "old/SRC/x.py"]),
+        (["old/attention.py", "A2S2.py"], ["A2S2.py", "old/attention.py"]),
+        (["more.py", "A2S2.py"], ["A2S2.py", "more.py"]),
+    ],
+)
+def test_take_in_puts_modules_into_the_folder_they_belong_in(
+    tmp_path: Path, into: Path, names: list[str], files: list[str]
+) -> None:
+    (tmp_path / "hw.zip").write_bytes(with_zipfile(dict.fromkeys(names, CODE)))
+    taken = take_in(tmp_path / "hw.zip", into, EXPECTED)
+    assert list(taken.files) == files and taken.why_nothing == ""
+    moved = [name for name in files if name not in names]
+    told = ", ".join(Path(name).name for name in moved)
+    assert taken.notes == ((f"there is no folder src/; read as if in it: {told}",) if moved else ())
+    assert all((into / name).read_bytes() == CODE for name in files)
+
+
+def test_take_in_says_what_there_is_where_nothing_can_be_graded(hand_in: Callable[[bytes], Intake]) -> None:
+    names = [f"{number}.rar" for number in range(5)]
+    found = hand_in(build(*(entry(name, b"") for name in names))).why_nothing
+    assert found.endswith("files of your own; there is only '0.rar', '1.rar', '2.rar' and 2 more")

@@ -14,10 +14,12 @@ import pytest
 from autograder import roster, zips
 from autograder.errors import UserError
 from autograder.intake import Intake, Refused, take_in
+from autograder.people import Person
 from autograder.roster import Entry, Source, Student, read_roster
 
 CODE = b"def attn_softmax(A):\n    return A.softmax(-1)\n"
 MIB = 1 << 20
+SUBMITTED = "2024-02-01 10:00:00+00:00"
 
 Files = dict[str, bytes]
 
@@ -154,7 +156,7 @@ def test_read_roster_takes_each_thing_in_a_folder_of_submissions(
             **{"alice.zip": zipped({"src/attention.py": CODE}), "bob/src/attention.py": CODE, "carol.py": CODE},
             **{"dora.ipynb": b"{}", "emil.tar.gz": b"", "roster.csv": b"", ".DS_Store": b"", "__MACOSX/x.py": b""},
             **{".hidden/x.py": b"", "results/alice/results.json": b"{}", "results/alice/report.html": b""},
-            **{"old/results.json": b"{}", "old/report.html": b"", "results/pages/style.css": b""},
+            **{"old/results.json": b"{}", "old/report.html": b"", "results/index.html": b"", "results/similar/x": b""},
         },
     )
     (folder / "link.py").symlink_to("carol.py")
@@ -168,9 +170,12 @@ def test_read_roster_takes_each_thing_in_a_folder_of_submissions(
 
 
 def test_read_roster_does_not_forget_a_student_who_hands_in_results(tmp_path: Path) -> None:
-    posing = {f"{folder}/{name}": b"" for folder in ("a", "b", "c/hw") for name in ("results.json", "report.html")}
-    work = {"a/A2S1.py": b"", "b/src/x.py": b"", "c/hw/x.py": b"", "d/results.json": b""}
-    assert ids(read_roster([spread(tmp_path / "class", {**posing, **work})])) == ["a", "b", "c", "d"]
+    folders = ("a", "b", "c/hw", "e", "f/1", "submission_1")
+    posing = {f"{folder}/{name}": b"" for folder in folders for name in ("results.json", "report.html")}
+    work = {"a/A2S1.py": b"", "b/src/x.py": b"", "c/hw/x.py": b"", "d/results.json": b"", "e/hw/src/x.py": b""}
+    work |= {"f/hw/src/x.py": b""}
+    found = read_roster([spread(tmp_path / "class", {**posing, **work})])
+    assert ids(found) == ["a", "b", "c", "d", "e", "f", "submission_1"]
 
 
 def test_read_roster_refuses_a_class_among_submissions(tmp_path: Path, take: Callable[[Entry], Intake]) -> None:
@@ -193,7 +198,49 @@ def test_read_roster_says_when_a_folder_has_too_many_files(tmp_path: Path, monke
         read_roster([spread(tmp_path / "class", {f"{number}.py": b"" for number in range(5)})])
 
 
+def test_read_roster_does_not_guess_between_one_submission_and_several(tmp_path: Path) -> None:
+    """A loose file among zips must not make one submission of a class."""
+    files = {"alice.zip": zipped({"A2S1.py": CODE}), "bob.zip": zipped({"A2S1.py": CODE}), "attention.py": CODE}
+    folder = spread(tmp_path / "class", files)
+    with pytest.raises(UserError, match=r"'class' may be one submission \('attention.py'\) or several \('alice.zip'\)"):
+        read_roster([folder])
+    assert ids(read_roster([folder / name for name in files])) == ["alice", "bob", "attention"]
+    own = spread(tmp_path / "own", {"src/attention.py": CODE, "hw.zip": b""})  # as collect_submission.sh leaves it
+    assert ids(read_roster([own])) == ["own"]
+
+
+def test_read_roster_finds_parameters_among_canvas_files(handed_over: Callable[[Files], Path]) -> None:
+    """Their names end like files of a submission, and are Canvas's all the same."""
+    files = {
+        "doejane_101_1001_A2S1.py": CODE,
+        "doejane_101_1002_rope.finetune.params": b"",
+        "roejo_102_1003_x.py": CODE,
+    }
+    assert ids(read_roster([handed_over(files)])) == ["doejane_101", "roejo_102"]
+
+
 # Gradescope
+
+
+def test_read_roster_lists_everybody_of_an_export_without_folders(handed_over: Callable[[Files], Path]) -> None:
+    found = read_roster([handed_over({"submission_metadata.yml": METADATA})])
+    assert ids(found) == ["submission_11", "submission_12", "submission_13"]
+    assert all("the export has no such folder" in entry.source.refusal for entry in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "submitted"),
+    [
+        ("2024-02-01 10:00:00.123456000 Z", SUBMITTED),
+        ("2024-02-01T10:00:00.123-08:00", "2024-02-01 10:00:00-08:00"),
+        ("2024-02-01 10:00:00 +01:00", "2024-02-01 10:00:00+01:00"),
+        *(("2024-02-01 10:00:00", SUBMITTED), ("yesterday", ""), ("9999-12-31 23:59:59 Z", ""), ("[1]", "")),
+    ],
+)
+def test_read_roster_knows_when_a_submission_came(tmp_path: Path, text: str, submitted: str) -> None:
+    metadata = f"submission_1:\n  :created_at: {text}\n".encode()
+    folder = spread(tmp_path / "x", {"submission_metadata.yml": metadata, "submission_1/a.py": b""})
+    assert read_roster([folder])[0].student.submitted == submitted
 
 
 @pytest.mark.parametrize("top", ["", "assignment_12345_export"])
@@ -203,13 +250,11 @@ def test_read_roster_reads_a_gradescope_export(
     files = below(top, EXPORT) if top else EXPORT
     found = read_roster([handed_over({**files, "__MACOSX/._x": b"", ".DS_Store": b""})])
     assert [entry.student for entry in found] == [
-        Student("submission_11", "Ada Lovelace", "007", "ada@example.edu"),
+        Student("submission_11", (Person("Ada Lovelace", "007", "ada@example.edu"),), SUBMITTED),
         Student(
             "submission_12",
-            'Zoë "O\'Neil" <b> ; =1+1; 李小龍',
-            "0123",
-            "zoe@example.edu; li@example.edu",
-            "1 d 3 h late",
+            (Person('Zoë "O\'Neil" <b> ; =1+1', "0123", "zoe@example.edu"), Person("李小龍", "", "li@example.edu")),
+            seconds_late=97200,
         ),
         Student("submission_13"),
     ]
@@ -227,7 +272,8 @@ def test_read_roster_grades_folders_without_metadata_and_refuses_metadata_withou
     files = {f"submission_{number}/A2S1.py": CODE for number in (1, 3)}
     found = read_roster([handed_over({"submission_metadata.yml": metadata, **files})])
     assert [entry.student for entry in found] == [
-        *(Student("submission_1"), Student("submission_3"), Student("_.._etc", "Eve"), Student("submission_2", "Solo"))
+        *(Student("submission_1"), Student("submission_3")),
+        *(Student("_.._etc", (Person("Eve"),)), Student("submission_2", (Person("Solo"),))),
     ]
     assert take(found[1]).files == ("A2S1.py",)
     with pytest.raises(Refused) as caught:
@@ -284,7 +330,7 @@ def test_read_roster_survives_alias_bombs(handed_over: Callable[[Files], Path]) 
     started = time.process_time()
     found = read_roster([handed_over({**EXPORT, "submission_metadata.yml": "\n".join(lines).encode()})])
     assert time.process_time() - started < 1
-    assert found[0].student == Student("submission_11", "Ada")
+    assert found[0].student == Student("submission_11", (Person("Ada"),))
 
 
 @pytest.mark.parametrize(
@@ -414,11 +460,11 @@ def test_read_roster_reads_a_canvas_download(
         ]
     )
     assert [entry.student for entry in found] == [
-        Student("anon_aB3dE", late="late"),
-        Student("doejane_12345", "doejane", canvas="12345"),
-        Student("doejohn_12346", "doejohn", late="late", canvas="12346"),
-        Student("o_neil_pat_12348", "o_neil_pat", canvas="12348"),
-        Student("李小龍_12347", "李小龍", canvas="12347"),
+        Student("anon_aB3dE", seconds_late=None),
+        Student("doejane_12345", (Person("doejane", canvas="12345"),)),
+        Student("doejohn_12346", (Person("doejohn", canvas="12346"),), seconds_late=None),
+        Student("o_neil_pat_12348", (Person("o_neil_pat", canvas="12348"),)),
+        Student("李小龍_12347", (Person("李小龍", canvas="12347"),)),
     ]
     taken = [take(entry) for entry in found]
     assert [one.files for one in taken] == [

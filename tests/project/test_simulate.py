@@ -73,7 +73,7 @@ def test_solution_gets_full_marks_and_is_told_to_be_late(solved):
     assert {test["status"] for test in content["tests"]} == {"passed"}
     assert content["output"].startswith("Handed in 1 d 2 h late.")
     assert content["extra_data"]["seconds_late"] // 3600 == 26
-    assert content["extra_data"]["student"]["email"] == "ada@example.edu"
+    assert content["extra_data"]["student"]["people"][0]["email"] == "ada@example.edu"
 
 
 def test_container_has_no_namespaces(solved):

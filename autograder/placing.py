@@ -1,0 +1,45 @@
+"""Modules that were handed in without the folder they belong in. Whoever uploads files one by one has no folders."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from autograder.entries import Entry, left_behind, shown
+
+SHOWN = 3  # names in a note
+
+
+def placed(entries: Sequence[Entry], expected: Collection[str]) -> tuple[list[Entry], list[str]]:
+    """Entries with modules in the folders where they are expected ('src/attention.py'), and a note if any was moved.
+
+    Only if the submission has no such folder at all, and a file of the right name lies at its top. What lies beside it
+    goes along, because it may be imported, unless it is expected there.
+    """
+    notes: list[str] = []
+    for folder in sorted({name.rpartition("/")[0] for name in expected if name.count("/") == 1}):
+        moved = _outside(entries, folder, expected)
+        entries = [replace(one, name=moved.get(one.name, one.name)) for one in entries]
+        if moved:
+            names = [shown(PurePosixPath(name).name) for name in moved]
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            notes.append(f"there is no folder {folder}/; read as if in it: {', '.join(names[:SHOWN])}{more}")
+    return list(entries), notes
+
+
+def _outside(entries: Sequence[Entry], folder: str, expected: Collection[str]) -> dict[str, str]:
+    """The files that belong in a folder, and the names they get."""
+    paths = [PurePosixPath(one.name) for one in entries if not one.folder and left_behind(one.name) is None]
+    if not paths or any(part.casefold() == folder for one in entries for part in one.name.split("/")):
+        return {}
+    top = os.path.commonpath([path.parent for path in paths])
+    modules = {path.name: path for path in paths if path.suffix == ".py" and path.parent == PurePosixPath(top)}
+    if not any(f"{folder}/{name}" in expected for name in modules):
+        return {}
+    return {
+        path.as_posix(): (path.parent / folder / name).as_posix()
+        for name, path in sorted(modules.items())
+        if name not in expected
+    }
