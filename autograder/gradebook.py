@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from autograder.course import Course
+from autograder.diagnose import TOGETHER
 from autograder.gradescope import versions
 from autograder.people import Person, Student
 from autograder.records import Record
@@ -104,16 +105,17 @@ def _student(record: Record) -> dict[str, Any]:
 
 
 def _mistakes(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """The named mistakes of the class, the most frequent first."""
-    says = {cause: text for record in records for cause, text in record.causes.items()}
+    """The named mistakes of the class, the most frequent first. Two at once count for each of them."""
+    made: dict[str, dict[str, None]] = {}  # the students, by mistake
+    says: dict[str, str] = {}
+    for record in records:
+        for cause, text in record.causes.items():
+            alone = TOGETHER not in cause
+            for slug in cause.split(TOGETHER):
+                made.setdefault(slug, {})[record.id] = None
+                says[slug] = text if alone else says.get(slug, text)  # what is said of it alone is clearer
     found = [
-        {
-            "cause": cause,
-            "exercise": cause.split(".")[0],
-            "says": text,
-            "students": (made := [record.id for record in records if cause in record.causes]),
-            "count": len(made),
-        }
-        for cause, text in says.items()
+        {"cause": slug, "exercise": slug.split(".")[0], "says": says[slug], "students": list(who), "count": len(who)}
+        for slug, who in made.items()
     ]
     return sorted(found, key=lambda one: (-int(str(one["count"])), str(one["cause"])))

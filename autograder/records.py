@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder.diagnose import TOGETHER
 from autograder.gradescope import text_of
 from autograder.people import Student
 
@@ -47,7 +46,7 @@ class Record:
             if test["score"] < test["max_score"]:
                 lost[about["exercise"]] = None
             for check in about["checks"]:
-                own = check["cause"].startswith(f"{about['exercise']}.") and TOGETHER not in check["cause"]
+                own = check["cause"].startswith(f"{about['exercise']}.")
                 if own and about["exercise"] in roots and check["message"]:
                     causes[check["cause"]] = check["message"]["says"]
         first = extra["advice"][0] if extra["advice"] else None

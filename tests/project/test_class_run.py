@@ -229,17 +229,18 @@ def test_canvas_gets_what_it_takes_for_one_assignment(course):
 
 
 def test_the_summary_counts_roots_and_leaves_out_what_could_not_be_graded(course):
-    mistakes = {"merge_heads.x": "You mix."}
+    mistakes, both = {"merge_heads.x": "You mix."}, {"merge_heads.x + merge_heads.y": "Two at once."}
     records = [
         record(id="a", score=4, exercises={"split_heads": 4, "merge_heads": 0}, causes=mistakes),
-        record(id="b", score=4, exercises={"split_heads": 4, "merge_heads": 0}, causes=mistakes),
+        record(id="b", score=4, exercises={"split_heads": 4, "merge_heads": 0}, causes=both),
         record(id="c"),
         record(id="d", trouble="not a zip", score=0, exercises={}),
     ]
     made = summary(read_course(str(course)), records)
     assert [(one["slug"], one["full"]) for one in made["exercises"]] == [("split_heads", 3), ("merge_heads", 1)]
-    assert [(one["cause"], one["count"], one["students"]) for one in made["mistakes"]] == [
-        ("merge_heads.x", 2, ["a", "b"])
+    assert [(one["cause"], one["count"], one["students"], one["says"]) for one in made["mistakes"]] == [
+        ("merge_heads.x", 2, ["a", "b"], "You mix."),
+        ("merge_heads.y", 1, ["b"], "Two at once."),
     ]
 
 
