@@ -52,8 +52,11 @@ def earned(texts: list[dict[str, str]], course: Course) -> list[int]:
     return found
 
 
-def crowd(folder: Path, count: int) -> dict[str, int | None]:
-    """Write the submissions; returns the score that each must get, or None for those that cannot be graded."""
+def crowd(folder: Path, count: int, *, hostile: bool = True) -> dict[str, int | None]:
+    """Write the submissions; returns the score that each must get, or None for those that cannot be graded.
+
+    Without hostile ones, all results are the same to the byte whenever they are made: none hangs on a deadline.
+    """
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
     course, sources = read_course("default"), Sources(ROOT / "solutions")
     total = sum(item.points for item in course.of_code.graded)
@@ -67,7 +70,7 @@ def crowd(folder: Path, count: int) -> dict[str, int | None]:
     for number in range(count):
         name = f"student{number:04}"
         note = {"src/notes.py": f"NUMBER = {number}\n"}  # no two are equal to the byte
-        if number % 20 == 0:
+        if number % 20 == 0 and hostile:
             attack = attacks[number // 20 % len(attacks)]
             texts, expected[name] = blank | {ATTACKED: blank[ATTACKED] + "\n\n" + attack.source}, 0
         elif number % 20 == 10:
@@ -113,7 +116,7 @@ def main(count: int) -> int:
         folder, out = Path(name) / "class", Path(name) / "out"
         folder.mkdir()
         expected = crowd(folder, count)
-        before = _processes()
+        before = processes()
         command = [sys.executable, "-m", "autograder", "--root", str(ROOT), "grade", str(folder), "--out", str(out)]
         started = time.monotonic()
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
@@ -141,7 +144,7 @@ def main(count: int) -> int:
                 why = content["extra_data"]["could_not_grade"]
                 wrong.append(f"{student}: {content['score']} points {why}, expected {score}")
         time.sleep(1)
-        left = [pid for pid in _processes() - before if "autograder" in _command_line(pid)]
+        left = left_running(before)
     for line in wrong[:20]:
         print(line)
     print(f"{count} submissions, {sum(score is None for score in expected.values())} of them broken, ", end="")
@@ -150,8 +153,13 @@ def main(count: int) -> int:
     return 1 if wrong or left else 0
 
 
-def _processes() -> set[str]:
+def processes() -> set[str]:
     return {path.name for path in Path("/proc").glob("[0-9]*")}
+
+
+def left_running(before: set[str]) -> list[str]:
+    """Processes of this repository that were not there before."""
+    return [pid for pid in processes() - before if "autograder" in (told := _command_line(pid)) and str(ROOT) in told]
 
 
 def _command_line(pid: str) -> str:
