@@ -182,6 +182,7 @@ a.to{text-underline-offset:.34em}
 .spoken{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .quiet,caption,figcaption{color:var(--quiet);font-size:.9rem}
 .eyebrow{color:var(--quiet);margin:0 0 .25rem}
+.who{margin:.35rem 0 0;overflow-wrap:anywhere}
 .mark{font-weight:700}.mark.no{color:var(--wrong)}.mark.yes{color:var(--right)}
 .tag{display:inline-block;border:1px solid var(--line);border-radius:1em;padding:0 .55em;font-size:.78rem;
  font-weight:400;line-height:1.5;color:var(--quiet);white-space:nowrap}

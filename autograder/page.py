@@ -9,6 +9,7 @@ from typing import Any
 from autograder.course import PARTS
 from autograder.drawings import picture
 from autograder.markup import Html, amount, document, footer, made_with, marked, sideways, slug, tag, together
+from autograder.people import late_by
 from autograder.render import noted, told_once
 from autograder.report import Message
 
@@ -34,9 +35,50 @@ def page(result: Json, name: str) -> str:
         score = "not graded"
         top = tag("p", tag("b", "Not graded"), class_="score")
         told = [_refused(extra["could_not_grade"])]
-    header = tag("header", tag("p", extra["title"], class_="eyebrow"), tag("h1", tag("bdi", name)), top)
+    who = _who(extra.get("student") or {}, name)
+    header = tag("header", tag("p", extra["title"], class_="eyebrow"), tag("h1", tag("bdi", name)), who, top)
     main = tag("main", *told, _notes(extra["summary"][1:]), id="main")
     return document(f"{name}: {score}, {extra['title']}", header, main, footer(_origin(extra)))
+
+
+def _who(student: Json, heading: str) -> Html:
+    """One line about who handed this in, and when; what the heading says already is not said again."""
+    sids = _values(student, "sid")
+    facts = {
+        "Submission ": [identity] if (identity := _text(student.get("id"))) != heading else [],
+        "Student IDs " if len(sids) > 1 else "Student ID ": sids,
+        "": _values(student, "email"),
+        "submitted ": [_text(student.get("submitted"))],
+    }
+    told = [together((name, together(map(_isolated, values), ", "))) for name, values in facts.items() if any(values)]
+    told += [_isolated(late)] if (late := _late(student)) else []
+    return tag("p", together(told, " · "), class_="quiet who") if told else Html()
+
+
+def _isolated(text: str) -> Html:
+    return tag("bdi", text)
+
+
+def _values(student: Json, key: str) -> list[str]:
+    """What is known of each person who handed in. Results of an earlier version hold it as one text, joined by '; '."""
+    people = student.get("people")
+    if isinstance(people, list | tuple):
+        found = [_text(one.get(key)) for one in people if isinstance(one, Mapping)]
+    else:
+        found = _text(student.get(key)).split("; ")
+    return [value for value in found if value]
+
+
+def _late(student: Json) -> str:
+    """'' if on time, or if nobody knows; results of an earlier version hold the text itself."""
+    if "seconds_late" not in student:
+        return _text(student.get("late"))
+    seconds = student["seconds_late"]
+    return "late" if seconds is None else late_by(seconds) if isinstance(seconds, int) else ""
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True)

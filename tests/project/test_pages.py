@@ -109,6 +109,10 @@ BARS = {
 }
 
 
+def person(name, sid="", email=""):
+    return {"name": name, "sid": sid, "email": email, "canvas": ""}
+
+
 def result():
     """A results.json with one of everything."""
     wrong = said("softmax: wrong values", "yours [1 2]", "     ^", says="You forgot to scale.")
@@ -145,6 +149,10 @@ def result():
             "layers": {"landlock": 7, "limits": True, "seccomp": False, "namespaces": ["pid", "net"]},
             "versions": {"torch": "2.13", "autograder": "0.1"},
             "hashes": {"course": "c" * 64, "checks": "d" * 64},
+            "student": {
+                **{"id": "submission_1234", "seconds_late": 18120, "submitted": "2026-11-15 23:10:00-08:00"},
+                "people": [person("Ada", "7001", "ada@example.edu"), person("Bo", "7002", "bo@example.edu")],
+            },
         },
     }
 
@@ -331,6 +339,62 @@ def test_page_reads_what_the_grader_writes(examine, course, sources, table):
     words = " ".join(Outline(source).text)
     assert table["make_causal_mask.no_diagonal"].says in words
     assert source.count("<svg") == 3
+
+
+def who(student, heading="Ada"):
+    data = result()
+    data["extra_data"]["student"] = student
+    found = re.search(r'<p class="quiet who">(.*?)</p>', page.page(data, heading))
+    return "".join(Outline(found[1]).text) if found else ""
+
+
+def test_page_tells_who_handed_in_and_when():
+    told = who(result()["extra_data"]["student"])
+    assert told == (
+        "Submission submission_1234 · Student IDs 7001, 7002 · ada@example.edu, bo@example.edu · "
+        "submitted 2026-11-15 23:10:00-08:00 · 5 h 2 min late"
+    )
+    alone = {"id": "s1", "people": [person("Ada", "7001")], "seconds_late": None, "submitted": ""}
+    assert who(alone) == "Submission s1 · Student ID 7001 · late"
+    assert who(alone | {"seconds_late": 0}) == "Submission s1 · Student ID 7001"
+
+
+def test_page_tells_who_handed_in_from_results_of_an_earlier_version():
+    old = {"id": "s1", "name": "Ada; Bo", "sid": "7001; 7002", "email": "ada@example.edu", "late": "2 h late"}
+    assert who(old) == "Submission s1 · Student IDs 7001, 7002 · ada@example.edu · 2 h late"
+
+
+@pytest.mark.parametrize(
+    ("student", "told"),
+    [
+        ({"id": "Ada", "people": [person("")], "seconds_late": 0, "submitted": ""}, ""),
+        ({"id": "s1"}, "Submission s1"),
+        ({"id": "Ada", "seconds_late": 60}, "1 min late"),
+        ({"id": "", "name": "", "sid": "", "email": "", "late": ""}, ""),
+        ({"id": 7, "people": [None, {"sid": 3}, {}], "seconds_late": "x", "submitted": None}, ""),
+        ({}, ""),
+        (None, ""),
+    ],
+)
+def test_page_says_nothing_twice_and_copes_with_what_is_not_there(student, told):
+    assert who(student) == told
+
+
+def test_page_needs_no_student():
+    data = result()
+    del data["extra_data"]["student"]
+    assert 'class="quiet who"' not in page.page(data, "ada")
+
+
+@pytest.mark.parametrize("poison", HOSTILE)
+def test_who_handed_in_is_inert(poison):
+    student = {"id": poison, "people": [person(poison, poison, poison)] * 2, "seconds_late": 1, "submitted": poison}
+    data = result()
+    clean = Outline(page.page(data, "ada"))
+    data["extra_data"]["student"] = student
+    dirty = Outline(page.page(data, "ada"))
+    assert dirty.tags == clean.tags
+    assert {(tag, name) for tag, name, _ in dirty.attributes} == {(tag, name) for tag, name, _ in clean.attributes}
 
 
 # Hostile values
