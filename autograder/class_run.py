@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,15 @@ def _compare(
         text = comparison(pair, texts[pair.one], texts[pair.other], names)
         write_atomically(out / page, text.encode())
         found.append({"one": pair.one, "other": pair.other, "share": round(pair.share, 4), "page": page})
+    _forget_but(out / "similar", {Path(str(one["page"])).name for one in found})
     return found
+
+
+def _forget_but(folder: Path, current: Set[str]) -> None:
+    """Remove the pages of pairs that an earlier run found and this one did not: nothing leads to them any more."""
+    for path in folder.glob("?*--?*.html"):
+        if path.name not in current and path.is_file():
+            path.unlink()
 
 
 def _publish(out: Path, course: Course, records: Sequence[Record], alike: Sequence[dict[str, Any]]) -> None:
