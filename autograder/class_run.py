@@ -196,6 +196,9 @@ def _publish(out: Path, course: Course, records: Sequence[Record], alike: Sequen
     write_atomically(out / "canvas.csv", canvas(course, records))
     write_atomically(out / "summary.json", text_of(content))
     write_atomically(out / "index.html", overview(content).encode())
+    for path in (out / "similar").glob("pair-*.html"):  # of pairs that an earlier run found: nothing leads to them
+        if f"similar/{path.name}" not in {one["page"] for one in alike}:
+            path.unlink()
 
 
 def _look(out: Path, records: Sequence[Record]) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from autograder.markup import Html, amount, document, tag
+from autograder.markup import Html, amount, document, link, percent, tag
 from autograder.similar import Pair, Place, cut, seen
 
 AROUND = 2  # lines shown before and after
 PLACES, LINES, WIDTH = 100, 200, 400  # most that are shown: places, lines of a place, characters of a line
 
-SAID = """These two submissions have much in common that was not given. There can be good reasons, such as shared notes
-or a common source. Look at both before you conclude anything."""
+SAID = """These two submissions have much in common that was not given. There can be good reasons, such as shared notes,
+a common source, or short exercises, which have few right forms. Look at both before you conclude anything."""
 COUNTED = """Layout, comments, docstrings, type hints, the order of functions and the names of variables do not count.
 Neither does code that was given. Marked lines have a bar at their side."""
 
@@ -26,7 +26,8 @@ def comparison(
         "header",
         tag("p", "Side by side", class_="eyebrow"),
         tag("h1", tag("bdi", one), " and ", tag("bdi", other)),
-        tag("p", tag("b", f"{pair.share:.0%}"), " of the shorter one's own code", class_="score"),
+        tag("p", tag("b", percent(pair.share)), " of the shorter one's own code", class_="score"),
+        _ways(pair, one, other),
     )
     told = tag("div", tag("p", SAID, class_="lead"), tag("p", COUNTED, class_="quiet"), class_="first")
     notes = [f"{name}, {note}" for name, texts in ((one, one_texts), (other, other_texts)) for note in cut(texts)]
@@ -38,6 +39,15 @@ def comparison(
     main = tag("main", told, *limits, tag("section", heading, *places), id="main")
     style = tag("style", Html(CSS))
     return document(f"{one} and {other}, side by side", style, top, main, kind="class")
+
+
+def _ways(pair: Pair, one: str, other: str) -> Html:
+    """To the class, and to both reports: this page lies in a folder beside theirs."""
+    reports = (
+        tag("li", link(f"{identity}/report.html", "Report of ", tag("bdi", name), up=1))
+        for identity, name in ((pair.one, one), (pair.other, other))
+    )
+    return tag("nav", tag("ul", tag("li", link("index.html", "The whole class", up=1)), *reports), aria_label="Pages")
 
 
 def _place(number: int, place: Place, names: tuple[str, str], lines: Sequence[Mapping[str, Sequence[str]]]) -> Html:
@@ -68,6 +78,8 @@ def _line(number: int, text: str, alike: bool) -> Html:
 
 
 CSS = """
+nav ul{list-style:none;padding:0;margin:.75rem 0 1.5rem;display:flex;flex-wrap:wrap;gap:.2rem 1.5rem}
+nav li{min-width:0;overflow-wrap:anywhere}
 .sides{display:grid;grid-template-columns:1fr 1fr;gap:1rem}
 .sides figure{margin:0;min-width:0}
 .sides figcaption{overflow-wrap:anywhere;margin-bottom:.35rem}

@@ -23,34 +23,64 @@ def _histogram(data: Json) -> Html:
     told = ", ".join(f"{label}: {count}" for label, count in zip(data["labels"], counts, strict=True))
     key = [" ✗ never occurs, but must."] if any(missing) else []
     drawn = bars(data["caption"], told, data["x"], data["labels"], counts, missing)
-    return tag("figure", sideways(data["caption"], drawn), tag("figcaption", "".join([f"{data['caption']}.", *key])))
+    return tag("figure", drawn, tag("figcaption", "".join([f"{data['caption']}.", *key])))
 
 
 BAR_HEIGHT = 120
+NARROW = 330  # pixels that a telephone has for a drawing
+LETTER = 7  # pixels to a letter, or a little less
 
 
 def bars(title: str, told: str, x: str, labels: Sequence[str], counts: Sequence[int], missing: Sequence[bool]) -> Html:
-    """A histogram; `missing` marks the values that must occur and do not."""
-    pitch = max(18, min(44, 640 // max(1, len(labels))))
-    tallest = max([1, *counts])
-    width, floor = pitch * len(labels) + 20, BAR_HEIGHT + 24
-    every = -(-max((len(label) for label in labels), default=1) * 7 // pitch)  # labels that would overlap are left out
+    """A histogram; `missing` marks the values that must occur and do not.
+
+    It shrinks with the page and its letters do not: places across are percentages. Texts that have no room then are
+    'roomy', and the style sheet leaves them out.
+    """
+    number = max(1, len(labels))
+    pitches = pitch, _ = max(18, min(44, 640 // number)), min(44.0, NARROW / number)
+    every, rarer = _strides(max(map(len, labels), default=1), pitches)
+    reach, further = (_bars_under(len(str(max([0, *counts]))), width) for width in pitches)
+    tallest, floor = max([1, *counts]), BAR_HEIGHT + 24
     drawn = []
     for i, (label, count, lacks) in enumerate(zip(labels, counts, missing, strict=True)):
-        left, middle = 10 + i * pitch, 10 + i * pitch + pitch // 2
+        middle = _percent((i + 0.5) / number)
         high = 0 if count <= 0 else max(2, BAR_HEIGHT * count // tallest)
         kind, spoken, sign = (" missing", ", but must occur", "✗") if lacks else ("", "", str(count or ""))
-        box = {"x": left + 2, "y": floor - high, "width": pitch - 4, "height": high, "class_": f"bar{kind}"}
-        if lacks:
-            box |= {"y": floor - BAR_HEIGHT, "height": BAR_HEIGHT}
-        drawn.append(tag("rect", tag("title", f"{label}: {count}{spoken}"), **box))
-        drawn.append(tag("text", sign, x=middle, y=floor - high - 5, class_=f"count{kind}"))
+        across = {"x": _percent((i + 0.08) / number), "width": _percent(0.84 / number)}
+        up = BAR_HEIGHT if lacks else high
+        name = tag("title", f"{label}: {count}{spoken}")
+        drawn.append(tag("rect", name, y=floor - up, height=up, class_=f"bar{kind}", **across))
+        if lacks or _stands_out(counts, i, reach):
+            roomy = "" if lacks or _stands_out(counts, i, further) else " roomy"
+            drawn.append(tag("text", sign, x=middle, y=floor - high - 5, class_=f"count{kind}{roomy}"))
         if i % every == 0:
-            drawn.append(tag("text", label, x=middle, y=floor + 14))
-    drawn.append(tag("path", d=f"M6 {floor}.5H{width - 6}", class_="axis"))
-    drawn.append(tag("text", x, x=width // 2, y=floor + 32, class_="name"))
-    size = {"width": width, "height": floor + 40, "viewBox": f"0 0 {width} {floor + 40}"}
+            drawn.append(tag("text", label, x=middle, y=floor + 14, class_="roomy" if i % rarer else None))
+    drawn.append(tag("line", x1="0", x2="100%", y1=floor + 0.5, y2=floor + 0.5, class_="axis"))
+    drawn.append(tag("text", x, x="50%", y=floor + 32, class_="name"))
+    size = {"width": "100%", "height": floor + 40, "style": f"max-width:{pitch * len(labels)}px"}
     return tag("svg", tag("title", title), tag("desc", told), *drawn, role="img", class_="bars", **size)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"
+
+
+def _bars_under(letters: int, pitch: float) -> int:
+    """How many bars of this width a text of so many letters needs."""
+    return max(1, math.ceil(letters * LETTER / pitch))
+
+
+def _strides(letters: int, pitches: tuple[float, float]) -> tuple[int, int]:
+    """Every how many bars there is room for a label, on a wide page and on a narrow one; the few are among the many."""
+    every, rarer = (_bars_under(letters, pitch) for pitch in pitches)
+    return every, every * math.ceil(rarer / every)
+
+
+def _stands_out(counts: Sequence[int], i: int, reach: int) -> bool:
+    """No bar so near is higher, nor as high and further left: its number may take their room."""
+    near = range(max(0, i - reach + 1), min(len(counts), i + reach))
+    return all((counts[j], -j) <= (counts[i], -i) for j in near)
 
 
 NUMBERED = 6  # columns, at most, of a map whose cells have room for numbers

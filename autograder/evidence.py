@@ -147,7 +147,7 @@ def _where_right(mine: Tensor, wanted: Tensor, names: list[str], slack: float) -
         found.append(f"{said}, and the error grows from {name} to {name}." if grows else f"{said}, the others are not.")
     share = 1 - float(wrong.double().mean())
     if not found and share >= 0.005:
-        found.append(f"{share:.0%} of the entries are right.")
+        found.append(f"{100 * share:.0f} % of the entries are right.")
     return found
 
 

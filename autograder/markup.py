@@ -53,10 +53,10 @@ def tag(name: str, /, *content: object, **attributes: object) -> Html:
     return Html(f"<{name}{written}>" + ("" if name in _VOID else f"{together(content)}</{name}>"))
 
 
-def link(target: str, *content: object) -> Html:
-    """A link to a file below this page. It can lead nowhere else, whatever the target says."""
+def link(target: str, *content: object, up: int = 0) -> Html:
+    """A link to a file below this page, or below the folder `up` above. It leads nowhere else, whatever is asked."""
     steps = [quote(step, safe="", errors="replace") for step in target.split("/") if step not in ("", ".", "..")]
-    return tag("a", *content, href="./" + "/".join(steps)) if steps else together(content)
+    return tag("a", *content, href=("../" * up or "./") + "/".join(steps)) if steps else together(content)
 
 
 def sideways(label: str, *content: object, tall: bool = False) -> Html:
@@ -77,6 +77,11 @@ def slug(name: str) -> Html:
 
 def amount(count: int, thing: str) -> str:
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def percent(share: float) -> str:
+    """A share of 1, written as everywhere on these pages; no line ends before the sign."""
+    return f"{100 * share:.0f}\u00a0%"
 
 
 def made_with(versions: Mapping[str, str], isolation: str) -> list[tuple[str, object]]:
@@ -102,10 +107,10 @@ def document(title: str, *body: object, script: str = "", kind: str | None = Non
         tag("link", rel="icon", href="data:,"),  # or a browser asks the server for one
         tag("title", title),
         tag("style", Html(CSS)),
+        *([tag("script", Html(script))] if script else []),  # here, so that it is there before anything is drawn
     )
     skip = tag("a", "Skip to the content", href="#main", class_="skip")
-    seen = (skip, *body, *([tag("script", Html(script))] if script else []))
-    whole = (tag("head", *_lines(head)), Html("\n"), tag("body", *_lines(seen), class_=kind))
+    whole = (tag("head", *_lines(head)), Html("\n"), tag("body", *_lines((skip, *body)), class_=kind))
     return f"<!DOCTYPE html>\n{tag('html', *whole, lang='en')}\n"
 
 
@@ -182,6 +187,7 @@ a.to{text-underline-offset:.34em}
 .spoken{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .quiet,caption,figcaption{color:var(--quiet);font-size:.9rem}
 .eyebrow{color:var(--quiet);margin:0 0 .25rem}
+.who{margin:.35rem 0 0;overflow-wrap:anywhere}
 .mark{font-weight:700}.mark.no{color:var(--wrong)}.mark.yes{color:var(--right)}
 .tag{display:inline-block;border:1px solid var(--line);border-radius:1em;padding:0 .55em;font-size:.78rem;
  font-weight:400;line-height:1.5;color:var(--quiet);white-space:nowrap}
@@ -228,7 +234,7 @@ th.signed .mark{float:left;margin-left:-1.3rem}
 summary{cursor:pointer;width:fit-content}
 details[open]>summary{margin-bottom:.6rem}
 .panels{display:flex;flex-wrap:wrap;gap:1.25rem 1.75rem;margin-bottom:.4rem}
-svg{display:block;max-width:none;forced-color-adjust:none;print-color-adjust:exact}
+svg{display:block;forced-color-adjust:none;print-color-adjust:exact}
 svg text{fill:var(--quiet);font:11px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
  text-anchor:middle;font-variant-numeric:tabular-nums}
 svg .title{fill:var(--ink);font-weight:650;font-size:13px;text-anchor:start}
@@ -243,6 +249,8 @@ svg .strange{fill:var(--lo-ink);font-weight:700}
 svg .small{font-size:7.5px;font-weight:600}
 .hatch{stroke:var(--quiet);stroke-width:1;opacity:.55;fill:none}
 .axis{stroke:var(--quiet)}
+.bars{overflow:visible}
+@media (max-width:44rem){.bars .roomy{display:none}}
 .bar{fill:var(--bar)}
 .bar.missing{fill:none;stroke:var(--wrong);stroke-dasharray:3 3}
 svg .count{fill:var(--ink)}
@@ -259,9 +267,11 @@ svg .count.missing{fill:var(--wrong);font-weight:700}
 .rate .track{flex:1}
 .rate .n{min-width:3.2em}
 button,input{font:inherit;color:inherit}
-button.tools{background:none;border:1px solid var(--line);border-radius:.3rem;padding:.05rem .5rem;cursor:pointer;
- color:var(--accent)}
-p.tools{display:flex;flex-wrap:wrap;align-items:center;gap:.4rem .75rem;scroll-margin-top:1rem}
+button.tools,.tools button{background:none;border:1px solid var(--line);border-radius:.3rem;padding:.05rem .5rem;
+ cursor:pointer;color:var(--accent)}
+.tools button[aria-pressed=true]{background:var(--accent);border-color:var(--accent);color:var(--paper)}
+:is(p,div).tools{display:flex;flex-wrap:wrap;align-items:center;gap:.4rem .75rem;margin-bottom:.75rem;
+ scroll-margin-top:1rem}
 [hidden]{display:none!important}
 input{flex:0 1 20rem;min-width:0;padding:.4rem .6rem;background:var(--card);border:1px solid var(--quiet);
  border-radius:.35rem}
@@ -270,6 +280,7 @@ input{flex:0 1 20rem;min-width:0;padding:.4rem .6rem;background:var(--card);bord
 #students caption span{display:block;position:sticky;left:9px;width:fit-content;max-width:calc(100vw - 4rem);
  padding:9px 0}
 #students :is(th,td){padding:5px 9px;line-height:20px}
+.scripted #students tbody tr:nth-child(n+101){display:none}
 #students td{white-space:nowrap}
 #students td.told{white-space:normal;min-width:20rem;max-width:28rem}
 #students .c{text-align:center;padding-inline:.2rem}

@@ -9,6 +9,7 @@ from typing import Any
 from autograder.course import PARTS
 from autograder.drawings import picture
 from autograder.markup import Html, amount, document, footer, made_with, marked, sideways, slug, tag, together
+from autograder.people import Student
 from autograder.render import noted, told_once
 from autograder.report import Message
 
@@ -34,9 +35,28 @@ def page(result: Json, name: str) -> str:
         score = "not graded"
         top = tag("p", tag("b", "Not graded"), class_="score")
         told = [_refused(extra["could_not_grade"])]
-    header = tag("header", tag("p", extra["title"], class_="eyebrow"), tag("h1", tag("bdi", name)), top)
+    who = _who(Student.of(extra["student"]), name)
+    header = tag("header", tag("p", extra["title"], class_="eyebrow"), tag("h1", tag("bdi", name)), who, top)
     main = tag("main", *told, _notes(extra["summary"][1:]), id="main")
     return document(f"{name}: {score}, {extra['title']}", header, main, footer(_origin(extra)))
+
+
+def _who(student: Student, heading: str) -> Html:
+    """One line about who handed this in, and when; what the heading says already is not said again."""
+    sids = [person.sid for person in student.people if person.sid]
+    facts = {
+        "Submission ": [student.id] if student.id != heading else [],
+        "Student IDs " if len(sids) > 1 else "Student ID ": sids,
+        "": [person.email for person in student.people if person.email],
+        "submitted ": [student.submitted] if student.submitted else [],
+    }
+    told = [together((name, together(map(_isolated, values), ", "))) for name, values in facts.items() if values]
+    told += [_isolated(student.late)] if student.late else []
+    return tag("p", together(told, " · "), class_="quiet who") if told else Html()
+
+
+def _isolated(text: str) -> Html:
+    return tag("bdi", text)
 
 
 @dataclass(frozen=True)

@@ -451,8 +451,10 @@ def test_pairs_with_long_names_have_pages_of_their_own(root, course, tmp_path):
     assert grade(root, course, tmp_path / "out", tmp_path / "class", "--similar") == 0
     (pair,) = json.loads((tmp_path / "out/summary.json").read_text())["similar"]
     assert (tmp_path / "out" / pair["page"]).is_file()
-    names = {class_run.page_name(*pair) for pair in [("a", "b--c"), ("a--b", "c"), ("a", "b")]}
-    assert len(names) == 3
+    assert len({class_run.page_name(*pair) for pair in [("a", "b--c"), ("a--b", "c"), ("a", "b")]}) == 3
+    (tmp_path / "out/similar/notes.html").write_text("somebody's own")
+    assert grade(root, course, tmp_path / "out", tmp_path / "class") == 0
+    assert [path.name for path in (tmp_path / "out/similar").iterdir()] == ["notes.html"]  # nothing leads to the page
 
 
 def test_of_what_is_too_long_little_is_remembered(tmp_path):

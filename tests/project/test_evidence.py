@@ -76,7 +76,7 @@ def test_unrelated_numbers_say_nothing_that_is_not_so():
     generator = torch.Generator().manual_seed(5)
     for _ in range(200):
         other = torch.randn(EXPECTED.shape, generator=generator)
-        assert said(other) in ([], ["1% of the entries are right."])
+        assert said(other) in ([], ["1 % of the entries are right."])
 
 
 @pytest.mark.parametrize(

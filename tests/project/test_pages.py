@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import copy
 import hashlib
 import html
@@ -11,14 +12,21 @@ import random
 import re
 import shutil
 import subprocess
+import time
+import urllib.request
+from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from autograder import gradescope, markup, overview, page, results, similar
-from autograder.drawings import Scale, brief, picture
+from autograder.comparison import comparison
+from autograder.drawings import Scale, bars, brief, picture
 from autograder.isolation.layers import Layers
+from autograder.people import Student
+from autograder.similar_pairs import GROUPS, MEMBERS, SHOWN, connected, similar_pairs
+from autograder.students_table import SCRIPT
 
 VOID = {"img", "input", "link", "meta", "wbr"}
 LAYERS = Layers(True, 7, True, ("pid", "net"), True, True)
@@ -109,6 +117,10 @@ BARS = {
 }
 
 
+def person(name, sid="", email=""):
+    return {"name": name, "sid": sid, "email": email, "canvas": ""}
+
+
 def result():
     """A results.json with one of everything."""
     wrong = said("softmax: wrong values", "yours [1 2]", "     ^", says="You forgot to scale.")
@@ -145,6 +157,10 @@ def result():
             "layers": {"landlock": 7, "limits": True, "seccomp": False, "namespaces": ["pid", "net"]},
             "versions": {"torch": "2.13", "autograder": "0.1"},
             "hashes": {"course": "c" * 64, "checks": "d" * 64},
+            "student": {
+                **{"id": "submission_1234", "seconds_late": 18120, "submitted": "2026-11-15 23:10:00-08:00"},
+                "people": [person("Ada", "7001", "ada@example.edu"), person("Bo", "7002", "bo@example.edu")],
+            },
         },
     }
 
@@ -157,15 +173,17 @@ def summary(count=30):
     students = []
     for i, identity in enumerate(ids):
         points = {slug: draw.choice((0, 5, 5)) for slug in slugs}
+        late = draw.choice((0, 7200))
         students.append(
             {
                 **{"id": identity, "name": f"Student {count - i}", "sid": str(7000 + i), "email": f"s{i}@school.edu"},
-                **{"late": draw.choice(("", "2 h")), "score": sum(points.values()), "exercises": points, "trouble": ""},
+                **{"late": "2 h late" if late else "", "seconds_late": late, "submitted": f"2026-11-15 23:{i % 60:02}"},
+                **{"score": sum(points.values()), "exercises": points, "trouble": ""},
                 **{"report": f"{identity}/report.html", "fix_first": "exercise_3: You forgot to scale the scores."},
             }
         )
     students[1] |= {"name": "José Ñandú", "score": 100}
-    students[2] |= {"trouble": "not a zip", "exercises": {}, "score": 0, "fix_first": ""}
+    students[2] |= {"trouble": "not a zip", "exercises": dict.fromkeys(slugs, 0), "score": None, "fix_first": ""}
     mistake = {"exercise": "exercise_3", "says": "You forgot to scale the scores."}
     return {
         **{
@@ -326,11 +344,46 @@ def test_page_reads_what_the_grader_writes(examine, course, sources, table):
     outcomes = examine(sources.mutant(table["make_causal_mask.no_diagonal"]), only=["make_causal_mask", "split_heads"])
     rows = [row for row in results.rows(course, outcomes) if row.outcomes]
     written = gradescope.results(course, rows, LAYERS, None, "", {"course": "ab" * 32})
+    written["extra_data"]["student"] = asdict(Student("ada"))
     source = page.page(json.loads(json.dumps(written)), "ada")
     assert source == page.page(written, "ada")
     words = " ".join(Outline(source).text)
     assert table["make_causal_mask.no_diagonal"].says in words
     assert source.count("<svg") == 3
+
+
+def who(student, heading="Ada"):
+    data = result()
+    data["extra_data"]["student"] = student
+    found = re.search(r'<p class="quiet who">(.*?)</p>', page.page(data, heading))
+    return "".join(Outline(found[1]).text) if found else ""
+
+
+def test_page_tells_who_handed_in_and_when():
+    told = who(result()["extra_data"]["student"])
+    assert told == (
+        "Submission submission_1234 · Student IDs 7001, 7002 · ada@example.edu, bo@example.edu · "
+        "submitted 2026-11-15 23:10:00-08:00 · 5 h 2 min late"
+    )
+    alone = {"id": "s1", "people": [person("Ada", "7001")], "seconds_late": None, "submitted": ""}
+    assert who(alone) == "Submission s1 · Student ID 7001 · late"
+    assert who(alone | {"seconds_late": 0}) == "Submission s1 · Student ID 7001"
+
+
+def test_page_says_nothing_twice():
+    assert who({"id": "Ada", "people": [person("")], "seconds_late": 0, "submitted": ""}) == ""
+    assert who({"id": "Ada", "people": [], "seconds_late": 60, "submitted": ""}) == "1 min late"
+
+
+@pytest.mark.parametrize("poison", HOSTILE)
+def test_who_handed_in_is_inert(poison):
+    student = {"id": poison, "people": [person(poison, poison, poison)] * 2, "seconds_late": 1, "submitted": poison}
+    data = result()
+    clean = Outline(page.page(data, "ada"))
+    data["extra_data"]["student"] = student
+    dirty = Outline(page.page(data, "ada"))
+    assert dirty.tags == clean.tags
+    assert {(tag, name) for tag, name, _ in dirty.attributes} == {(tag, name) for tag, name, _ in clean.attributes}
 
 
 # Hostile values
@@ -436,6 +489,16 @@ def test_bars_mark_what_is_missing():
     assert "5: 0, but must occur" in drawn
 
 
+def test_bars_leave_out_numbers_that_would_lie_upon_others():
+    drawn = bars("t", "t", "x", [str(n) for n in range(30)], [100 + n % 3 for n in range(30)], [False] * 30)
+    always = re.findall(r'class="count">(\d+)', drawn)
+    assert set(always) == {"102"}  # on a narrow page, only what stands out
+    assert len(always) == 10
+    assert drawn.count("count roomy") > 0
+    few = bars("t", "t", "x", ["1", "2"], [100, 90], [False] * 2)
+    assert "roomy" not in few
+
+
 def luminance(colour):
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
@@ -471,24 +534,57 @@ def test_overview_tells_the_class():
     assert "2 students: You forgot to scale the scores." in words
     assert "5 rarer ones" in words
     assert "look at both before you conclude anything" in words
-    assert "93% alike" in words
+    assert "93 % alike" in words
+    assert words.index("Points of every student") < words.index("Similar pairs")
     assert "./similar/1%202.html" in outline.links()
     assert "Could not be graded: not a zip" in words
     assert "How many of 29 graded students have full marks" in words
-    assert sum(name == "aria-sort" for _, name, _ in outline.attributes) == 27
+    assert sum(name == "aria-sort" for _, name, _ in outline.attributes) == 28
+
+
+def test_overview_counts_the_members_of_groups():
+    data = summary()
+    words = " ".join("".join(Outline(overview.overview(data)).text).split())
+    assert "Students30 Mean" in words and "Submissions" not in words
+    data["students"][0]["people"] = 3
+    words = " ".join("".join(Outline(overview.overview(data)).text).split())
+    assert "Students32 Submissions30 Mean" in words
+
+
+def test_overview_shows_no_points_of_what_could_not_be_graded():
+    data = summary()
+    refused = data["students"][2]
+    source = overview.overview(data)
+    (line,) = (line for line in re.findall(r"<tr.*?</tr>", source) if f'href="./{refused["report"]}"' in line)
+    assert refused["score"] is None
+    assert line.count(">–</td>") == 1 + len(data["exercises"])
+    assert "lost" not in line
+    assert "None" not in line
+
+
+def test_percentages_are_written_alike():
+    pair = similar.Pair("a", "b", 0.934, ())
+    sources = page.page(result(), "ada"), overview.overview(summary()), comparison(pair, {}, {}, {})
+    for source in sources:
+        shown = re.sub(r"<(style|script)>.*?</\1>", "", source, flags=re.DOTALL)
+        assert not re.search(r"\d%", " ".join(Outline(shown).text))
+    assert "93\u00a0%" in sources[2]
 
 
 def test_overview_leaves_out_what_there_is_none_of():
     data = summary()
     data |= {"similar": [], "mistakes": []}
     for one in data["students"]:
-        one |= {"trouble": "", "late": "", "sid": "", "email": "", "name": ""}
+        one |= {"trouble": "", "late": "", "seconds_late": 0, "submitted": ""}
+        one |= {"sid": "", "email": "", "name": "", "score": 50}
     source = overview.overview(data)
     for heading in (
         "Similar pairs",
         "Most frequent mistakes",
         "<h2>Could not be graded",
         "Late",
+        "Submitted",
+        "Not graded (",
         "Email",
         "Student ID",
     ):
@@ -534,8 +630,9 @@ addEventListener("securitypolicyviolation", event => blocked.push(event.effectiv
 addEventListener("error", event => blocked.push(String(event.message)), true);
 """
 REPORT = """
-addEventListener("load", () => setTimeout(() => {
-  const seen = (() => { STEPS })();
+addEventListener("load", () => setTimeout(async () => {
+  const soon = () => new Promise(go => setTimeout(go, 100));
+  const seen = await (async () => { STEPS })();
   parent.postMessage(JSON.stringify({
     seen, blocked, pwned: typeof window.pwned, requests: performance.getEntriesByType("resource").map(one => one.name),
     overflow: document.documentElement.scrollWidth - innerWidth, width: innerWidth,
@@ -543,7 +640,7 @@ addEventListener("load", () => setTimeout(() => {
 }, 50));
 """
 HOST = """<!DOCTYPE html><meta charset="utf-8"><title>host</title><link rel="icon" href="data:,"><pre id="report"></pre>
-<script>addEventListener("message", event => { report.textContent = event.data; });</script>
+<script>addEventListener("message", event => { report.textContent = document.title = event.data; });</script>
 <iframe src="page.html" width="WIDTH" height="800"></iframe>"""
 
 
@@ -558,15 +655,37 @@ def with_scripts(source, *scripts):
     return source.replace("</body>", "".join(others) + "</body>", 1)
 
 
-def browse(folder, source, steps="", width=390):
-    """Open a page in a frame of this width, take the steps, and return what was seen, with the console's lines."""
+def browser(folder, source, steps, width):
+    """The command that opens a page in a frame of this width and takes the steps."""
     (folder / "page.html").write_text(with_scripts(source, LISTEN, REPORT.replace("STEPS", steps)))
     (folder / "host.html").write_text(HOST.replace("WIDTH", str(width)))
+    return [CHROMIUM, (folder / "host.html").as_uri(), *QUIET, f"--user-data-dir={folder / 'profile'}"]
+
+
+def browse_live(folder, source, steps, width=390):
+    """As `browse`, in real time: only then are frames drawn, and is it told what comes into view. No console."""
+    command = [*browser(folder, source, steps, width), "--remote-debugging-port=0"]
+    until = time.monotonic() + 60
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as running:
+        try:
+            while time.monotonic() < until:
+                time.sleep(0.1)
+                with contextlib.suppress(OSError, IndexError):  # not there yet
+                    port = (folder / "profile" / "DevToolsActivePort").read_text().split()[0]
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=10) as told:
+                        titles = [html.unescape(one["title"]) for one in json.load(told)]
+                    if said := [title for title in titles if title.startswith("{")]:
+                        return json.loads(said[0]) | {"console": []}
+        finally:
+            running.terminate()
+    raise AssertionError("the browser said nothing")
+
+
+def browse(folder, source, steps="", width=390):
+    """Open a page in a frame of this width, take the steps, and return what was seen, with the console's lines."""
+    command = browser(folder, source, steps, width)
     done = subprocess.run(
-        [
-            *(CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr"),
-            *("--virtual-time-budget=5000", "--dump-dom", (folder / "host.html").as_uri()),
-        ],
+        [*command, "--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"],
         capture_output=True,
         text=True,
         timeout=60,
@@ -643,18 +762,204 @@ def test_browser_sorts_and_searches_the_class(tmp_path: Path):
     assert sorted(seen["button"][1]) == ["submission_1003", "submission_1018"]
 
 
+BIG_CLASS = """
+const input = document.getElementById("find"), found = document.getElementById("found");
+const rest = document.getElementById("rest"), box = document.getElementById("students").parentElement;
+const rows = () => Array.from(document.querySelectorAll("#students tbody tr"));
+const names = () => rows().map(row => row.cells[0].textContent);
+const find = text => { input.value = text; input.dispatchEvent(new Event("input")); };
+const sort = column => document.querySelectorAll("#students thead button")[column].click();
+const down = async () => {
+  const before = rows().length;
+  box.scrollTop = box.scrollHeight;
+  for (let i = 0; i < 50 && rows().length === before; i++) await soon();  // a busy machine draws late
+  await soon();
+  return rows().length;
+};
+"""
+
+
 @in_browser
-def test_browser_copes_with_a_thousand(tmp_path: Path):
+def test_browser_keeps_a_large_class_light_and_sorts_and_finds_all_of_it(tmp_path: Path):
+    data = summary(1000)
+    data["students"][500]["name"] = "Aardvark"  # in the middle of the file
     steps = """
-    const input = document.getElementById("find");
-    document.querySelector("#students thead button").click();
-    input.value = "s77@school";
-    input.dispatchEvent(new Event("input"));
-    return [document.body.offsetHeight > 0, document.getElementById("found").textContent];
+    const seen = {first: rows().length, offered: rest.textContent};
+    sort(0);
+    seen.sorted = [rows().length, ...names().slice(0, 3)];
+    sort(0);
+    seen.turned = [rows().length, ...names().slice(0, 2)];
+    find("s777@school");
+    seen.found = [...names(), found.textContent, rest.hidden];
+    find("");
+    seen.all = [rows().length, names()[0], rest.hidden, found.textContent];
+    seen.read = document.getElementById("students").getAttribute("aria-rowcount");
+    return seen;
     """
-    seen = browse(tmp_path, overview.overview(summary(1000)), steps, width=1280)
+    seen = browse(tmp_path, overview.overview(data), BIG_CLASS + steps, width=1280)
     assert_calm(seen)
-    assert seen["seen"] == [True, "1 of 1000"]
+    assert seen["seen"] == {
+        **{"first": 100, "offered": "More rows appear as you scroll.Show all 1,000", "read": "1001"},
+        "sorted": [100, "Aardvark", "José Ñandú", "Student 1"],
+        "turned": [100, "Student 1000", "Student 998"],  # 999 is called José
+        "found": [data["students"][777]["name"], "1 of 1000", True],
+        "all": [100, "Student 1000", False, ""],
+    }
+
+
+@in_browser
+def test_browser_adds_rows_as_one_scrolls_or_all_of_them_at_once(tmp_path: Path):
+    steps = """
+    await soon();
+    const seen = {first: rows().length, scrolled: [await down(), await down()]};
+    box.scrollLeft = box.scrollWidth;
+    await soon();
+    seen.aside = await down();
+    sort(1);
+    seen.again = [rows().length, box.scrollTop];
+    dispatchEvent(new Event("beforeprint"));
+    seen.printed = rows().length;
+    dispatchEvent(new Event("afterprint"));
+    seen.after = rows().length;
+    rest.querySelector("button").click();
+    seen.all = [rows().length, new Set(names()).size, rest.hidden, document.activeElement === box];
+    sort(1);
+    seen.stays = rows().length;
+    return seen;
+    """
+    data = summary(350)
+    data["students"][0]["email"] = f"{'x' * 300}@school.edu"  # far to the side, more rows come all the same
+    seen = browse_live(tmp_path, overview.overview(data), BIG_CLASS + steps)
+    assert_calm(seen)
+    assert seen["seen"] == {
+        **{"first": 100, "scrolled": [200, 300], "aside": 350, "again": [100, 0], "printed": 350, "after": 100},
+        **{"all": [350, 350, True, True], "stays": 350},
+    }
+
+
+@in_browser
+@pytest.mark.parametrize("script", ["", SCRIPT.replace("const STEP = 100;", "throw new Error('broken');")])
+def test_browser_shows_all_rows_without_the_script_or_if_it_fails(tmp_path: Path, script):
+    source = overview.overview(summary(150))
+    both = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (SCRIPT, script)]
+    source = source.replace(SCRIPT, script).replace(*both)
+    steps = """
+    const tools = Array.from(document.querySelectorAll(".tools"), one => one.getClientRects().length);
+    return [rows().filter(row => row.getClientRects().length).length, Math.max(...tools)];
+    """
+    seen = browse(tmp_path, source, BIG_CLASS + steps)
+    assert seen["seen"] == [150, 0]
+    assert len(seen["console"]) == bool(script)
+
+
+def test_style_sheet_and_script_agree_on_how_many_rows_come_first():
+    (step,) = re.findall(r"const STEP = (\d+);", SCRIPT)
+    assert f".scripted #students tbody tr:nth-child(n+{int(step) + 1}){{display:none}}" in markup.CSS
+
+
+@in_browser
+def test_browser_sorts_times_by_what_they_mean(tmp_path: Path):
+    data = summary()
+    known = [(86_400, "1 d late"), (7200, "2 h late"), (None, "late"), (30, "30 s late"), (0, "")]
+    moments = ["2026-11-01 01:30:00-07:00", "2026-11-01 01:10:00-08:00", "2026-11-01 00:59:00-07:00", "soon", ""]
+    data["students"] = [
+        one | {"seconds_late": seconds, "late": late, "submitted": moment}
+        for one, (seconds, late), moment in zip(data["students"], known, moments, strict=False)
+    ]
+    steps = """
+    const column = n => rows().map(row => row.cells[n].textContent);
+    const sorted = n => { sort(n); return column(n); };
+    return [sorted(2), sorted(2), sorted(3)];
+    """
+    up, down, moved = browse(tmp_path, overview.overview(data), BIG_CLASS + steps)["seen"]
+    assert up == ["late", "30 s late", "2 h late", "1 d late", ""]
+    assert down == ["1 d late", "2 h late", "30 s late", "late", ""]
+    assert moved == [moments[2], moments[0], moments[1], "soon", ""]
+
+
+@in_browser
+def test_browser_finds_names_without_their_letters(tmp_path: Path):
+    asked = {
+        **{"soren": "Søren", "lodz": "Łódź", "dordevic": "Đorđević", "strasse": "Straße", "aegir": "Ægir"},
+        **{"thor": "Þór", "ilker": "İlker", "irmak": "Irmak Yıldız", "yildiz": "Irmak Yıldız", "fiona": "\ufb01ona"},
+        **{"SØREN": "Søren", "łódź": "Łódź", "STRASSE": "Straße"},
+    }
+    data = summary()
+    for one, name in zip(data["students"], dict.fromkeys(asked.values()), strict=False):
+        one["name"] = name
+    steps = f"return {json.dumps(list(asked))}.map(text => {{ find(text); return names(); }});"
+    seen = browse(tmp_path, overview.overview(data), BIG_CLASS + steps)
+    assert dict(zip(asked, seen["seen"], strict=True)) == {text: [name] for text, name in asked.items()}
+
+
+@in_browser
+def test_browser_shows_only_those_of_a_kind(tmp_path: Path):
+    data = summary()
+    for i, one in enumerate(data["students"]):
+        one |= {"late": "3 h late", "seconds_late": 10_800} if i in (2, 4, 5) else {"late": "", "seconds_late": 0}
+        one["score"] = one["score"] and (0 if i in (5, 6) else 50)
+    steps = """
+    const filters = Array.from(document.querySelectorAll("button[data-only]"));
+    const [late, ungraded, zero] = filters;
+    const ids = () => rows().map(row => row.querySelector("a").getAttribute("href").replace(/[^0-9]/g, "") - 1000);
+    const click = filter => { filter.click(); return [filter.getAttribute("aria-pressed"), ids(), found.textContent]; };
+    const seen = {
+      named: filters.map(one => one.textContent), late: click(late), both: click(zero), zero: click(late),
+      all: click(zero), ungraded: click(ungraded),
+    };
+    document.querySelector("button[data-find='exercise_3.m04']").click();
+    seen.mistake = [ids(), ungraded.getAttribute("aria-pressed")];
+    find("LATE");
+    seen.word = ids();
+    return seen;
+    """
+    seen = browse(tmp_path, overview.overview(data), BIG_CLASS + steps)
+    assert_calm(seen)
+    everybody = list(range(30))
+    assert seen["seen"] == {
+        "named": ["Late (3)", "Not graded (1)", "0 points (2)"],
+        "late": ["true", [2, 4, 5], "3 of 30"],
+        "both": ["true", [5], "1 of 30"],
+        "zero": ["false", [5, 6], "2 of 30"],
+        "all": ["false", everybody, ""],
+        "ungraded": ["true", [2], "1 of 30"],
+        "mistake": [[4, 19], "false"],
+        "word": [2, 4, 5],
+    }
+
+
+@in_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_browser_draws_all_bars_within_the_page(tmp_path: Path, width):
+    """Nothing to scroll to, and no text upon another or upon another's bar."""
+    data = summary(1000)
+    data["points"] = 120
+    for i, one in enumerate(data["students"]):
+        one["score"] = one["score"] and 6 * ((i % 7) + (i % 11) + i % 5)
+    steps = """
+    const box = one => {
+      const {left, right, top, bottom} = one.getBoundingClientRect();
+      return [left, right, top, bottom];
+    };
+    const drawing = document.querySelector("svg.bars");
+    const texts = Array.from(drawing.querySelectorAll("text")).filter(one => one.getClientRects().length);
+    return {bars: Array.from(drawing.querySelectorAll("rect"), box), texts: texts.map(box),
+      said: texts.map(one => one.textContent), size: texts.map(one => parseFloat(getComputedStyle(one).fontSize))};
+    """
+    seen = browse(tmp_path, overview.overview(data), steps, width=width)
+    assert_calm(seen)
+    drawn = seen["seen"]
+    assert len(drawn["bars"]) == 21
+    assert all(left >= 0 and right <= width for left, right, _, _ in drawn["bars"] + drawn["texts"])
+    assert min(drawn["size"]) >= 11
+    counts = [
+        sum(6 * n <= one["score"] < 6 * n + 6 for one in data["students"] if not one["trouble"]) for n in range(21)
+    ]
+    assert {"0", "120", str(max(counts))} <= set(drawn["said"])
+    for i, one in enumerate(drawn["texts"]):
+        for other in drawn["texts"][i + 1 :] + drawn["bars"]:
+            apart = one[1] <= other[0] + 1 or other[1] <= one[0] + 1 or one[3] <= other[2] + 1 or other[3] <= one[2] + 1
+            assert apart, (drawn["said"][i], one, other)
 
 
 @in_browser
@@ -668,7 +973,77 @@ def test_browser_would_have_noticed(tmp_path: Path):
     assert seen["overflow"] > 0
 
 
+# Pairs that are alike
+
+
+def pairs_of(*edges):
+    return [{"one": one, "other": other, "share": 0.9, "page": ""} for one, other in edges]
+
+
+def told_of(*edges):
+    return " ".join("".join(Outline(similar_pairs(pairs_of(*edges), markup.Html)).text).split())
+
+
 def test_overview_says_when_not_all_similar_pairs_are_listed():
-    pairs = [{"one": f"a{n}", "other": f"b{n}", "share": 0.9, "page": ""} for n in range(similar.MOST_PAIRS)]
-    assert "most alike are listed" in overview._similar(pairs, {})
-    assert "most alike are listed" not in overview._similar(pairs[1:], {})
+    edges = [(f"a{n}", f"b{n}") for n in range(similar.MOST_PAIRS)]
+    assert "most alike are listed" in told_of(*edges)
+    assert "most alike are listed" not in told_of(*edges[1:])
+
+
+def test_similar_pairs_are_a_hint_and_accuse_nobody():
+    told = told_of(("a", "b"))
+    for said in (
+        "is a hint and proves nothing",
+        "made-up classes only",
+        "few right forms",
+        "75 to 90 %",
+        "look at both",
+    ):
+        assert said in told
+    accusing = {"plagiarism", "cheat", "cheated", "copied", "copy", "guilty", "suspicious", "suspect", "misconduct"}
+    assert not accusing & set(re.findall(r"\w+", told.lower()))
+
+
+def test_similar_pairs_fold_all_but_the_first():
+    edges = [(f"a{n:02}", f"b{n:02}") for n in range(SHOWN + 3)]
+    source = similar_pairs(pairs_of(*edges), markup.Html)
+    shown, folded = source.split("<details><summary>3 more</summary>")
+    assert shown.count(" alike</li>") == SHOWN
+    assert folded.count(" alike</li>") == 3
+    assert "<details" not in similar_pairs(pairs_of(*edges[:SHOWN]), markup.Html)
+
+
+def test_similar_pairs_begin_with_groups():
+    everyone = [(one, other) for one in "vwxyz" for other in "vwxyz" if one < other]
+    told = told_of(("a", "b"), ("d", "e"), ("c", "d"), *everyone)
+    first = told.index("5 submissions are alike with one another: v, w, x, y, z")
+    second = told.index("3 submissions are each alike with at least one other of them: c, d, e")
+    assert first < second < told.index("a and b: 90 % alike")
+    assert len(re.findall(r"\d submissions are", told)) == 2  # two make a pair, and no group
+
+
+def test_similar_pairs_fold_long_groups_and_name_only_some():
+    star = [("a0", f"a{n}") for n in range(1, MEMBERS + 3)]
+    source = similar_pairs(pairs_of(*star), markup.Html)
+    assert f"<strong>{MEMBERS + 3} submissions</strong>" in source
+    assert "<summary>and 3 more</summary>" in source
+    threes = [(f"{n:02}a", f"{n:02}{other}") for n in range(GROUPS + 2) for other in "bc"]
+    told = told_of(*threes)
+    assert told.count("3 submissions are each") == GROUPS
+    assert "2 more groups of at most 3." in told
+
+
+def test_connected_is_the_same_whatever_the_order():
+    edges = [("a", "b"), ("c", "d"), ("b", "c"), ("x", "y"), ("k", "k")]
+    for seed in range(20):
+        mixed = [edge if seed % 2 else edge[::-1] for edge in edges]
+        random.Random(seed).shuffle(mixed)
+        assert connected(mixed) == [["a", "b", "c", "d"], ["x", "y"], ["k"]]
+
+
+def test_comparison_leads_back_to_the_class_and_to_both_reports():
+    pair = similar.Pair("sub 1", "../../x", 0.934, ())
+    source = comparison(pair, {}, {}, {"sub 1": "Ada <b>"})
+    hrefs = [link for link in Outline(source).links() if link.startswith("..")]
+    assert hrefs == ["../index.html", "../sub%201/report.html", "../x/report.html"]
+    assert "Report of <bdi>Ada &lt;b&gt;</bdi>" in source
