@@ -89,6 +89,7 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
     else:
         _publish(options.out, course, records)
         if texts is not None:
+            print(f"Looking for what is alike in {_many(len(texts))}", flush=True)
             _publish(options.out, course, records, _compare(options.out, options.root / "student", texts, records))
         _close(records, progress, f"see {options.out / 'index.html'}")
     if (options.student or options.only) and (options.out / "index.html").is_file():
