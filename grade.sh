@@ -3,4 +3,4 @@
 set -euo pipefail
 . "$(dirname "$0")/scripts/venv.sh"
 # -P: nothing in the folder from which this is called may stand in for a module of ours.
-PYTHONPATH=$root exec "$python" -P -m autograder --root "$root" grade "$@"
+GRADE_CALLED_AS=$0 PYTHONPATH=$root exec "$python" -P -m autograder --root "$root" grade "$@"

@@ -88,7 +88,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--root", type=Path, default=Path(), help="the repository (default: this folder)")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    grade = commands.add_parser("grade", help="grade zips, folders, single files, or the export of a whole class")
+    called = os.environ.get("GRADE_CALLED_AS")  # by grade.sh, so that the usage is what people type
+    grade = commands.add_parser(
+        "grade", prog=called, help="grade zips, folders, single files, or the export of a whole class"
+    )
     grade.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="an export, a zip, a folder, a .py or an .ipynb"
     )

@@ -5,16 +5,12 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import hashlib
-import os
-import shutil
 import sys
 import textwrap
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +28,7 @@ from autograder.intake import MAX_TEXT, Intake
 from autograder.isolation import probe
 from autograder.overview import overview
 from autograder.people import Entry, Student, duration, moment
+from autograder.progress import LINES, Progress, wrapped
 from autograder.records import Record, read_result
 from autograder.remote import Limits
 from autograder.render import Text
@@ -42,7 +39,6 @@ from autograder.terms import answers_file
 from autograder.zygote import Zygote
 
 MOST_JOBS = 256  # each needs a user of its own
-LINES = 20  # of a kind are printed; for more of them, there is the page
 
 
 def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
@@ -93,7 +89,7 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
             _publish(options.out, course, records, _compare(options.out, options.root / "student", texts, records))
         _close(records, progress, f"see {options.out / 'index.html'}")
     if (options.student or options.only) and (options.out / "index.html").is_file():
-        print(_wrapped("The gradebook and index.html are about the whole class, and as they were before."))
+        print(wrapped("The gradebook and index.html are about the whole class, and as they were before."))
     return 1 if any(record.trouble for record in records) else 0
 
 
@@ -211,7 +207,8 @@ def _look(out: Path, records: Sequence[Record]) -> None:
         known = (student.name, student.sid, student.email, student.submitted, student.late)
         print(f"\n{record.id} {inert(' '.join(filter(None, known)))}".rstrip())
         if record.trouble:
-            print(_wrapped(f"could not be graded: {inert(record.trouble)}"))
+            print(wrapped(f"could not be graded: {inert(record.trouble)}"))
+        if not any(test["extra_data"]["checks"] for test in content["tests"]):
             continue
         extra = content["extra_data"]
         for line in (
@@ -236,75 +233,10 @@ def _close(records: Sequence[Record], progress: Progress, where: str) -> None:
     if progress.live or progress.total > LINES:  # else it has just been said
         for record in bad[:LINES]:
             name = f" ({inert(record.student.name)})" if record.student.name else ""
-            print(_wrapped(f"  {record.id}{name}: {inert(record.trouble)}"))
+            print(wrapped(f"  {record.id}{name}: {inert(record.trouble)}"))
         if len(bad) > LINES:
             print(f"  and {len(bad) - LINES} more")
 
 
-def _wrapped(text: str) -> str:
-    """Lines that fit the terminal, if there is one; those of a log are left as they are."""
-    if not sys.stdout.isatty():
-        return text
-    width = max(20, shutil.get_terminal_size((80, 24)).columns)
-    first = text[: len(text) - len(text.lstrip())]
-    return textwrap.fill(text, width, subsequent_indent=f"{first}  ", break_on_hyphens=False)
-
-
 def _many(count: int) -> str:
     return f"{count} submission{'s' * (count != 1)}"
-
-
-class Progress:
-    """On a terminal, one line with a bar, a rate and the time left; elsewhere, a line for each submission."""
-
-    def __init__(self, course: Course, total: int) -> None:
-        self.points = sum(item.points for item in course.graded if not item.extra_credit)
-        self.total, self.done, self.fresh = total, 0, 0
-        self.live = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-        self.started = time.monotonic()
-
-    def __enter__(self) -> Progress:
-        self._show()
-        return self
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.started
-
-    def told(self, record: Record) -> None:
-        self.done += 1
-        self.fresh += not record.kept
-        if not self.live or self.total <= LINES:
-            print(f"{self._clear()}{_wrapped(self._line(record))}", flush=True)
-        self._show()
-
-    def _show(self) -> None:
-        if self.live:
-            print(f"{self._clear()}{self._bar()}", end="", flush=True)
-
-    def _clear(self) -> str:
-        return "\r\033[K" if self.live else ""
-
-    def _line(self, record: Record) -> str:
-        more = f" and {len(record.lost) - 2} more" if len(record.lost) > 2 else ""
-        lost = f"lost {', '.join(record.lost[:2])}{more}" if record.lost else ""
-        told = ": ".join(filter(None, (inert(record.student.name), inert(record.trouble) or lost)))
-        score = "–" if record.trouble else record.score
-        return f"  {record.id:18} {score:>4} / {self.points}  {told}{' (kept)' if record.kept else ''}".rstrip()
-
-    def _bar(self) -> str:
-        told = f" {self.done} of {self.total}"
-        if self.fresh:
-            rate = self.fresh / max(self.seconds, 1e-3)
-            left = f"  {duration(ceil((self.total - self.done) / rate))} left" if self.done < self.total else ""
-            told += f"  {rate:.1f} a second{left}"
-        elif self.done < self.total:
-            told += "  starting"
-        columns = shutil.get_terminal_size((80, 24)).columns - 1
-        width = max(0, min(30, columns - len(told)))
-        full = width * self.done // max(1, self.total)
-        return f"{'█' * full}{'░' * (width - full)}{told}"[:columns]
-
-    def __exit__(self, *_: object) -> None:
-        if self.live:
-            print(self._clear(), end="", flush=True)
