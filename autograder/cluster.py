@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
+from multiprocessing import resource_tracker
 from typing import Any
 
 from autograder.batch import revived
@@ -96,8 +97,10 @@ def _made_here(workers: int) -> Iterator[Any]:
     from distributed.security import Security
 
     with den() as folder, dask.config.set({"temporary-directory": str(folder)}):
-        # Ctrl-C is for us, who end all of it in order: what is started now does not hear it.
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Ctrl-C is for us, who end all of it in order: threads and processes that are started now are deaf to it.
+        # Python's tracker of shared resources would make them hear it again if it were started among them.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             made = LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=workers,
@@ -108,12 +111,13 @@ def _made_here(workers: int) -> Iterator[Any]:
                 security=Security.temporary(),  # type: ignore[no-untyped-call]
                 silence_logs=logging.CRITICAL,
             )
+            try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)  # Ctrl-C that came meanwhile is heard here
+                yield made
+            finally:
+                made.close()
         finally:
-            signal.signal(signal.SIGINT, before)
-        try:
-            yield made
-        finally:
-            made.close()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Spread:

@@ -532,8 +532,6 @@ def test_a_worker_with_another_grader_is_not_believed(root, course, class_folder
         monkeypatch.setattr(cluster, "grader_digest", lambda: "another")  # here, and not in the worker
         assert grade(root, course, tmp_path / "out", class_folder, "--dask", made.scheduler_address) == 2
         assert "has another version of this package; install the same on all machines" in capsys.readouterr().err
-        monkeypatch.undo()
-        assert grade(root, course, tmp_path / "out", class_folder / "ada", "--dask", made.scheduler_address) == 0
 
 
 def test_a_worker_without_the_package_is_one_line(root, course, class_folder, tmp_path, capsys):
@@ -585,6 +583,30 @@ def test_what_a_cluster_could_not_do_says_why(course):
 def test_what_is_no_address_is_told_at_once(root, course, class_folder, tmp_path, capsys, address):
     assert grade(root, course, tmp_path / "out", class_folder, f"--dask={address}") == 2
     assert "is no address of a Dask scheduler; write it like tcp://scheduler:8786" in capsys.readouterr().err
+
+
+def test_interrupted_a_cluster_of_our_own_ends_in_order(root, course, class_folder, tmp_path):
+    """Ctrl-C in a terminal reaches all processes of the cluster; only the grader is to hear it."""
+    command = [sys.executable, "-m", "autograder", "--root", str(root), "grade", "--course", str(course)]
+    command += ["--out", str(tmp_path / "out"), "--dask", "local", "--jobs", "1", str(class_folder)]
+    (tmp_path / "temporary").mkdir()
+    with subprocess.Popen(
+        command,
+        cwd=root,
+        env=os.environ | {"TMPDIR": str(tmp_path / "temporary")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a background shell ignores it
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        while " / 8" not in process.stdout.readline():
+            pass
+        os.killpg(process.pid, signal.SIGINT)
+        told = process.stderr.read()
+    assert process.returncode == 130 and not list((tmp_path / "temporary").iterdir())
+    assert re.fullmatch(r"autograder: interrupted; \d of 6 are done; the same command goes on from there\n", told)
 
 
 def test_a_cluster_of_our_own_is_closed_to_others_and_leaves_nothing(root, course, class_folder, tmp_path, monkeypatch):
