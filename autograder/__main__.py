@@ -179,9 +179,8 @@ def _grade(options: argparse.Namespace) -> int:
     one_each()
     from autograder.zygote import Zygote
 
-    with (
-        nullcontext() if options.dask is not None else Zygote() as zygote
-    ):  # before all else: it loads torch while we do
+    # Before all else: it loads torch while we do.
+    with nullcontext() if options.dask is not None else Zygote() as zygote:
         with _undisturbed():
             from autograder.class_run import run
         return run(options, zygote)

@@ -144,6 +144,7 @@ class _Spread:
             "grader": grader_digest(),
         }
         self.trees: dict[str, Tree] = {}
+        self.futures: dict[str, Any] = {}  # a future that nobody holds is given up by the cluster
         self.ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.told = False  # that nobody is there to work
 
@@ -158,7 +159,7 @@ class _Spread:
     def _submit(self, tree: Tree) -> None:
         files = {name: (tree.intake.root / name).read_bytes() for name in tree.intake.files}
         future = self.client.submit(self.ask, self.bundle, self.key, self.options, files, pure=False, retries=3)
-        self.trees[future.key] = tree
+        self.trees[future.key], self.futures[future.key] = tree, future
         future.add_done_callback(self.ended.put)
 
     def _places(self) -> int:
@@ -181,6 +182,7 @@ class _Spread:
             except queue.Empty:
                 self._places()
         tree = self.trees.pop(future.key)
+        del self.futures[future.key]
         if future.status == "finished":
             self._tell(tree, future.result())
         elif future.status == "error":

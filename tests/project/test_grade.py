@@ -114,13 +114,17 @@ HARM = {  # what attn_scaled does -> what the student reads
 
 
 def test_harm_is_ended_and_told_in_words(root, tmp_path, quick, sources, capsys):
+    course, steps, rest = tmp_path / "course.toml", "deadline = 3\n", 'title = "3 Knowledge by pretraining"\n'
+    assert rest in quick.read_text()
+    # The same file is loaded for part 3, where nothing but stubs has to run here.
+    course.write_text(quick.read_text().replace(rest, f"{rest}{steps}"))
     blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
     paths = []
     for name, (code, _) in HARM.items():
         paths.append(tmp_path / f"{name}.zip")
         source = f"{blank['src/attention.py']}\n\ndef attn_scaled(A, n_embd, n_heads):\n    {code}\n"
         paths[-1].write_bytes(zipped(blank | {"src/attention.py": source}))
-    assert grade(root, tmp_path / "out", *paths, "--course", quick, "--memory", 0.25) == 0
+    assert grade(root, tmp_path / "out", *paths, "--course", course, "--memory", 0.25) == 0
     for name, (_, words) in HARM.items():
         content = read(tmp_path / "out", name)
         row = next(test for test in content["tests"] if test["name"] == "attn_scaled (public)")
