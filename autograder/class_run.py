@@ -17,7 +17,7 @@ from typing import Any
 from autograder.cluster import on_cluster
 from autograder.comparison import comparison
 from autograder.course import PARTS, Course, read_course
-from autograder.errors import Interrupted, UserError
+from autograder.errors import UserError
 from autograder.examples import write_examples
 from autograder.files import write_atomically
 from autograder.grade import Setting, grade, here, require_isolation
@@ -75,9 +75,8 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
                 seen=None if texts is None else partial(_remember, texts),
             )
         except KeyboardInterrupt:
-            raise Interrupted(
-                f"{progress.done} of {len(entries)} are done; the same command goes on from there"
-            ) from None
+            told = f"{progress.done} of {len(entries)} are done; the same command goes on from there"
+            raise KeyboardInterrupt(told) from None
     if options.student:
         _look(options.out, records)
     elif options.only:
