@@ -21,6 +21,11 @@ from pathlib import Path
 from autograder.errors import UserError
 from autograder.threads import one_each
 
+# What people can mend: a disk that is full or closed to us, and something else where a file or folder should be.
+IN_THE_WAY = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM),
+    *(errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
+)
 LEAST_MEMORY = 0.25  # gigabytes: with less, what is right would fail, too
 
 
@@ -40,7 +45,7 @@ def main(arguments: list[str]) -> int:
             raise
         return 128 + signal.SIGPIPE
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG):
+        if error.errno not in IN_THE_WAY:
             raise
         where = f" ({error.filename})" if error.filename else ""
         print(f"autograder: {error.strerror}{where}; mend that and run the same command again", file=sys.stderr)

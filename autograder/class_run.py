@@ -109,7 +109,9 @@ def _chosen(options: argparse.Namespace) -> list[Entry]:
         raise UserError("nothing to grade; name zips or folders, or pass --examples")
     if missing := [path for path in paths if not path.exists()]:
         raise UserError(f"{missing[0]} does not exist")
-    entries = [_timed(entry, options.due) for entry in read_roster(paths)]
+    entries = read_roster(paths, options.out)
+    if options.due is not None:
+        entries = _timed(entries, options.due)
     wanted = options.only if options.student is None else [options.student]
     if wanted:
         entries = [entry for entry in entries if any(_is(entry, pattern) for pattern in wanted)]
@@ -140,14 +142,17 @@ def _prepare(out: Path, entries: Sequence[Entry]) -> None:
         raise UserError(f"{out}/ cannot be written to ({error.strerror}); choose another --out") from None
 
 
-def _timed(entry: Entry, due: datetime | None) -> Entry:
-    """Lateness that is known counts, because it knows of extensions; else it goes by the time of submission."""
-    student = entry.student
-    handed_in = moment(student.submitted)
-    if due is None or handed_in is None or student.seconds_late != 0:
-        return entry
-    late = max(0, int((handed_in - due).total_seconds()))
-    return replace(entry, student=replace(student, seconds_late=late))
+def _timed(entries: Sequence[Entry], due: datetime) -> list[Entry]:
+    """With lateness by the time of submission, where nobody told it who knows of extensions."""
+    found = []
+    for entry in entries:
+        handed_in = moment(entry.student.submitted)
+        late = max(0, int((handed_in - due).total_seconds())) if handed_in else 0
+        told = entry.lateness_told or handed_in is None
+        found.append(entry if told else replace(entry, student=replace(entry.student, seconds_late=late)))
+    if unknown := sum(not (entry.student.submitted or entry.lateness_told) for entry in entries):
+        print(f"note: --due says nothing of {_many(unknown)} without a time", file=sys.stderr)
+    return found
 
 
 def _is(entry: Entry, pattern: str) -> bool:

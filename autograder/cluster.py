@@ -115,6 +115,7 @@ def _made_here(workers: int) -> Iterator[Any]:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)  # Ctrl-C that came meanwhile is heard here
                 yield made
             finally:
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # whoever is impatient gets no disorder
                 made.close()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)

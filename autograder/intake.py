@@ -73,7 +73,7 @@ class Intake:
     files: tuple[str, ...]
     ignored: tuple[Ignored, ...]
     notes: tuple[str, ...]
-    digest: str  # of names and contents; the same for a zip and for the folder it was made from
+    digest: str  # of all of this; the same for a zip and for the folder it was made from
 
     @property
     def why_nothing(self) -> str:
@@ -216,6 +216,7 @@ def _unpack(entries: Iterable[Entry], into: Path, notes: list[str]) -> Intake:
     if not digests:
         notes.append(f"nothing here can be graded: there are no {', '.join(KEPT[:-1])} or {KEPT[-1]} files of your own")
     listing = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
+    listing += "".join(f"{told}\n" for told in (*notes, *(f"{name}\0{why}" for name, why in ignored.items())))
     return Intake(
         root=into,
         files=tuple(sorted(digests)),

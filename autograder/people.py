@@ -62,6 +62,7 @@ class Student:
 class Entry:
     student: Student
     source: Source
+    lateness_told: bool = False  # by whoever knows of extensions
 
 
 def late_by(seconds: int) -> str:
@@ -83,10 +84,11 @@ def duration(seconds: int) -> str:
 def moment(value: object) -> datetime | None:
     """A time as Gradescope writes it, in JSON or in YAML. One without a zone is taken as UTC."""
     try:
-        found = datetime.fromisoformat(re.sub(r"\s+(?=[Z+-])", "", value.strip())) if isinstance(value, str) else None
+        written = re.sub(r"\s+(?=[Z+-])", "", re.sub(r"UTC$", "Z", value.strip())) if isinstance(value, str) else ""
+        found = datetime.fromisoformat(written)
     except ValueError:
         return None
-    if found is None or not 1970 < found.year < 9999:  # at the ends of time, a day more or less is an error
+    if not 1970 < found.year < 9999:  # at the ends of time, a day more or less is an error
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 

@@ -15,8 +15,8 @@ SHOWN = 3  # names in a note
 def placed(entries: Sequence[Entry], expected: Collection[str]) -> tuple[list[Entry], list[str]]:
     """Entries with modules in the folders where they are expected ('src/attention.py'), and a note if any was moved.
 
-    Only if the submission has no such folder at all, and a file of the right name lies at its top. What lies beside it
-    goes along, because it may be imported, unless it is expected there.
+    Only if the submission has no such folder at all, and a file of the right name lies at its top. Modules and packages
+    beside it go along, because they may be imported, unless they are expected there.
     """
     notes: list[str] = []
     for folder in sorted({name.rpartition("/")[0] for name in expected if name.count("/") == 1}):
@@ -34,12 +34,11 @@ def _outside(entries: Sequence[Entry], folder: str, expected: Collection[str]) -
     paths = [PurePosixPath(one.name) for one in entries if not one.folder and left_behind(one.name) is None]
     if not paths or any(part.casefold() == folder for one in entries for part in one.name.split("/")):
         return {}
-    top = os.path.commonpath([path.parent for path in paths])
-    modules = {path.name: path for path in paths if path.suffix == ".py" and path.parent == PurePosixPath(top)}
-    if not any(f"{folder}/{name}" in expected for name in modules):
+    top = PurePosixPath(os.path.commonpath([path.parent for path in paths]))
+    modules = [path for path in paths if path.suffix == ".py" and path.parent == top]
+    if not any(f"{folder}/{path.name}" in expected for path in modules):
         return {}
-    return {
-        path.as_posix(): (path.parent / folder / name).as_posix()
-        for name, path in sorted(modules.items())
-        if name not in expected
-    }
+    packages = {path.parent for path in paths if path.name == "__init__.py" and path.parent.parent == top}
+    moved = [path for path in modules if path.name not in expected]
+    moved += [path for path in paths if packages & set(path.parents)]
+    return {path.as_posix(): (top / folder / path.relative_to(top)).as_posix() for path in sorted(moved)}

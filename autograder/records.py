@@ -77,7 +77,7 @@ def read_result(path: Path) -> dict[str, Any] | None:
         if content["extra_data"]["digest"] != digest_of(content):
             return None
         Record.of(content)
-        content["extra_data"]["hashes"], content["execution_time"]
+        content["extra_data"]["hashes"], float(content["execution_time"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return content

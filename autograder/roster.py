@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,13 +45,13 @@ CANVAS = re.compile(
 )
 CANVAS_TEXT = re.compile(r".+_(text|link)\.html")  # what was typed in, or an address: nothing to grade
 AGAIN = re.compile(r"(?<=.)-\d+(?=\.[^.]+$|$)")  # of the second upload of a name, and later ones
-# Beside the students' folders:
+RESULTS = {"results.json", "report.html"}  # in each student's folder; beside these folders:
 CLASS_FILES = ("index.html", "gradebook.csv", "canvas.csv", "summary.json", "similar", "examples")
 WHOLE_CLASS = "is a whole class, not one submission; grade it by itself, with no other path"
 
 
-def read_roster(paths: Sequence[Path]) -> list[Entry]:
-    """All submissions in these paths. The rules, in this order:
+def read_roster(paths: Sequence[Path], out: Path | None = None) -> list[Entry]:
+    """All submissions in these paths; `out` is where results go, and no submission. The rules, in this order:
 
     A file named as Canvas does is its student's; what one student has in one folder is one submission.
     A zip or folder with `submission_metadata.yml` beside folders `submission_...` is a Gradescope export, and a zip in
@@ -59,8 +59,9 @@ def read_roster(paths: Sequence[Path]) -> list[Entry]:
     so it is taken only if it is the one path given, and refused as a submission otherwise.
     Any other zip is one submission.
     A folder with something at its top that submissions have there (OWN_FOLDERS, OWN_FILES) is one submission; if it
-    holds one folder and nothing else, that decides. Any other is a folder of submissions: each zip, folder, .py and
-    .ipynb in it is one, unless there are none: then the folder is.
+    holds one folder and nothing else, that decides. Any other, if it is the one path given, is a folder of submissions:
+    each zip, folder, .py and .ipynb in it is one, unless there are none: then the folder is. Of several folders, as in
+    `class/*`, each is one submission: its student must not choose by what is in it who is graded, and as whom.
     Whatever is hidden or left behind by computers, and folders with our own results, count for nothing.
     """
     found: list[Entry] = []
@@ -69,7 +70,7 @@ def read_roster(paths: Sequence[Path]) -> list[Entry]:
         if CANVAS.fullmatch(path.name) and path.is_file():
             loose.setdefault(path.parent, {})[path.name] = path.name
         elif path.is_dir() and not path.is_symlink():
-            found += _in_folder(path, alone=len(paths) == 1)
+            found += _in_folder(path, out and out.resolve(), alone=len(paths) == 1)
         else:
             found += _in_file(path, alone=len(paths) == 1)
     for folder, files in loose.items():
@@ -143,7 +144,7 @@ class _Level:
         return self.folders[0] if len(self.folders) == 1 and not self.files else ""
 
 
-def _level_of_folder(folder: Path) -> _Level:
+def _level_of_folder(folder: Path, out: Path | None = None) -> _Level:
     """Links count as files: the intake refuses them, with a sentence."""
     files, folders = {}, []
     found = listed(folder, "", MAX_IN_FOLDER)
@@ -152,7 +153,7 @@ def _level_of_folder(folder: Path) -> _Level:
     for path, name, seen in found:
         if left_behind(name) is None and not stat.S_ISDIR(seen.st_mode):
             files[path.name] = path.name
-        elif left_behind(name) is None and (path.name.startswith(SUBMISSION) or not _holds_results(path)):
+        elif left_behind(name) is None and (path.name.startswith(SUBMISSION) or not _holds_results(path, out)):
             folders.append(path.name)
     return _Level(files, folders)
 
@@ -172,38 +173,45 @@ def _level_of_zip(catalogue: zips.Catalogue, top: str) -> _Level:
     return _Level(files, sorted(folders))
 
 
-def _holds_results(folder: Path) -> bool:
+def _holds_results(folder: Path, out: Path | None) -> bool:
     """Whether we wrote it, all of it: whoever has anything else in a folder is not to be forgotten."""
     try:
-        inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        inside = _visible(folder)
         results = [path for path in inside if path.name not in CLASS_FILES]
-        return _is_result(inside) or bool(results and all(map(_is_result_folder, results)))
+        if folder.resolve() == out:  # of a run that was interrupted, there may be less
+            return all(_results_in(path) <= RESULTS for path in results)
+        return {path.name for path in inside} == RESULTS or (
+            bool(results) and all(_results_in(path) == RESULTS for path in results)
+        )
     except OSError:
         return False  # the intake will say why
 
 
-def _is_result_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and _is_result(list(path.iterdir()))
+def _results_in(folder: Path) -> set[str]:
+    """The names in a folder, or its own if it is none."""
+    return {path.name for path in _visible(folder)} if folder.is_dir() and not folder.is_symlink() else {folder.name}
 
 
-def _is_result(inside: Collection[Path]) -> bool:
-    return {path.name for path in inside} == {"results.json", "report.html"} and all(path.is_file() for path in inside)
+def _visible(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if not path.name.startswith(".")]
 
 
 # Folders
 
 
-def _in_folder(path: Path, *, alone: bool) -> list[Entry]:
+def _in_folder(path: Path, out: Path | None, *, alone: bool) -> list[Entry]:
+    if not alone:
+        return [_submission_folder(path)]
     inside = path
     try:
-        level = _level_of_folder(inside)
+        level = _level_of_folder(inside, out)
         while level.only_folder and len(inside.parts) < len(path.parts) + 3:
             inside /= level.only_folder
-            level = _level_of_folder(inside)
+            level = _level_of_folder(inside, out)
     except Refused as refused:
         return [_one(path, str(refused))]
     if level.is_export:
-        return _export_folder(inside, level) if alone else [_whole_class(path)]
+        return _export_folder(inside, level)
     if level.own_files and level.others:
         raise UserError(
             f"{quoted(path.name)} may be one submission ({quoted(level.own_files[0])}) or several "
@@ -303,7 +311,10 @@ def _canvas(path: Path, files: Mapping[str, str]) -> list[Entry]:
 
 def _export(path: Path, folders: Mapping[str, Source], people: Mapping[str, Mapping[str, object]]) -> list[Entry]:
     """Each folder, with or without people; and those who should have one, so that nobody is forgotten."""
-    found = [Entry(_student(name, people.get(name, {})), source) for name, source in sorted(folders.items())]
+    found = [
+        Entry(_student(name, people.get(name, {})), source, any(key in people.get(name, {}) for key in LATE_KEYS))
+        for name, source in sorted(folders.items())
+    ]
     for name in sorted(people.keys() - folders.keys()):
         why = f"{METADATA} lists {quoted(name)}, but the export has no such folder; download this submission by itself"
         found.append(Entry(_student(name, people[name]), Source(path, refusal=why)))

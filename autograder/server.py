@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from autograder.dens import make_den
+from autograder.dens import make_den, remove_den
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_files
 from autograder.threads import one_each
@@ -108,6 +108,8 @@ class Server:
 
     def close(self) -> None:
         """End the process, whatever it is doing, and remove the bundle."""
+        if self.closed:
+            return
         self.closed = True
         process = self.process
         if process is not None:
@@ -117,7 +119,7 @@ class Server:
                 if line is not None:
                     with contextlib.suppress(OSError):
                         line.close()
-        remove_tree(self.den)
+        remove_den(self.den)
 
 
 def main() -> None:

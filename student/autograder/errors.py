@@ -1,11 +1,7 @@
-"""What people are meant to read."""
+"""The one exception that people are meant to read."""
 
 from __future__ import annotations
 
 
 class UserError(Exception):
     """Something the person at the keyboard can mend: one line that says what to do."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, and what has come of the work so far."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +26,7 @@ from distributed import Client, LocalCluster
 from autograder import class_run, cluster
 from autograder.__main__ import main
 from autograder.course import read_course
+from autograder.dens import den
 from autograder.errors import UserError
 from autograder.grade import trouble_with
 from autograder.gradebook import canvas, gradebook, harmless, summary
@@ -218,6 +221,16 @@ def test_each_member_of_a_group_has_a_row(course):
 
 def test_canvas_gets_what_it_takes_for_one_assignment(course):
     """To Canvas, every further column is an assignment, and this row says what it is worth."""
+    extra = (
+        COURSE.replace('"Heads"', '"=Heads"')
+        .replace("required = 8", "required = 4")
+        .replace("credit = 0", "credit = 4")
+    )
+    course.with_name("extra.toml").write_text(
+        extra.replace("public = 1, hidden = 3 },\n]", "public = 1, hidden = 3, extra_credit = true },\n]")
+    )
+    lines = canvas(read_course(str(course.with_name("extra.toml"))), []).decode("utf-8-sig").splitlines()
+    assert lines == ["Student,ID,SIS User ID,SIS Login ID,Section,'=Heads", "    Points Possible,,,,,4"]
     people = (Person("Ada", "7", "ada@x.edu"), Person("Zoë", canvas="12345"))
     lines = canvas(read_course(str(course)), [record(people=people)]).decode("utf-8-sig").splitlines()
     assert lines == [
@@ -270,7 +283,7 @@ def export(tmp_path) -> Path:
     return folder
 
 
-def test_lateness_goes_by_the_time_that_is_given(root, course, export, tmp_path):
+def test_lateness_goes_by_the_time_that_is_given(root, course, export, tmp_path, capsys):
     out = tmp_path / "out"
     assert grade(root, course, out, export, "--due", "2026-11-15 23:59+00:00") == 0
     rows = rows_of((out / "gradebook.csv").read_bytes())
@@ -280,6 +293,12 @@ def test_lateness_goes_by_the_time_that_is_given(root, course, export, tmp_path)
         ("Bob", ""),
     ]
     assert rows[0]["Submitted"] == "2026-11-16 00:30:00+00:00"
+    told = EXPORT.replace(b"submission_2", b"  :lateness_in_seconds: 0\nsubmission_2")  # there is an extension
+    (export / "submission_metadata.yml").write_bytes(told.replace(b"  :created_at: 2026-11-15 23:30:00 Z", b""))
+    assert grade(root, course, out, export, "--due", "2026-11-15 23:59+00:00") == 0
+    assert {row["Late"] for row in rows_of((out / "gradebook.csv").read_bytes())} == {""}
+    assert "note: --due says nothing of 1 submission without a time" in capsys.readouterr().err
+    (export / "submission_metadata.yml").write_bytes(EXPORT)
     assert grade(root, course, out, export) == 0  # results are kept, and what is said of the student is as it is now
     assert {row["Late"] for row in rows_of((out / "gradebook.csv").read_bytes())} == {""}
 
@@ -329,8 +348,14 @@ def test_files_without_their_folder_are_graded_all_the_same(root, course, tmp_pa
 
 def test_results_do_not_lie_among_what_was_handed_in(root, course, export, tmp_path, capsys):
     """Whoever hands in what looks like a result would have it believed."""
-    for out in (export, export / "submission_1" / "results"):
-        assert grade(root, course, out, export if out == export else export / "submission_1") == 2
+    deep = tmp_path / "out" / "submission_1" / "submission_1"
+    shutil.copytree(export / "submission_1", deep)
+    for out, given in [
+        (export, export),
+        (deep.parent.parent, deep),
+        (export / "submission_1/x", export / "submission_1"),
+    ]:
+        assert grade(root, course, out, given) == 2
         assert "handed in; choose another --out" in capsys.readouterr().err
     assert grade(root, course, export / "results", export) == 0
     assert grade(root, course, export / "results", export) == 0  # and they are no submissions
@@ -359,8 +384,18 @@ def test_where_nothing_can_be_written_is_said_before_anything_is_graded(root, co
         assert "cannot be written to" in capsys.readouterr().err
     (tmp_path / "out" / "ada").mkdir(parents=True)
     (tmp_path / "out" / "ada" / "report.html").mkdir()  # in the way
-    with pytest.raises(IsADirectoryError):
-        grade(root, course, tmp_path / "out", class_folder)
+    assert grade(root, course, tmp_path / "out", class_folder) == 2
+    assert "Is a directory" in (said := capsys.readouterr().err) and "mend that and run the same command again" in said
+
+
+def test_a_full_disk_is_one_line(root, course, class_folder, tmp_path, monkeypatch, capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "results.json")
+
+    monkeypatch.setattr(class_run, "gradebook", full)
+    assert grade(root, course, tmp_path / "out", class_folder / "ada") == 2
+    told = "autograder: No space left on device (results.json); mend that and run the same command again\n"
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize(
@@ -464,6 +499,26 @@ def test_of_what_is_too_long_little_is_remembered(tmp_path):
     texts = {}
     class_run._remember(texts, Student("s"), Intake(tmp_path, ("huge.py", "long.py"), (), (), ""))
     assert set(texts["s"]) == {"long.py"} and len(texts["s"]["long.py"]) <= 100_001
+
+
+def test_what_a_killed_grader_left_is_removed_and_what_a_living_one_has_is_not(tmp_path, monkeypatch):
+    """Also if it is not seen here: containers may share a disk, but not their processes."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    program = "import tempfile, sys; tempfile.tempdir = sys.argv[1]; from autograder.dens import make_den\n"
+    program += "print(make_den(), flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        theirs = Path(other.stdout.readline().strip())
+        unseen = theirs.rename(theirs.with_name("grading-4194305-x"))  # a number that no process has
+        for seen in (unseen, theirs):
+            unseen = unseen.rename(seen)
+            with den() as ours:
+                assert ours.is_dir() and seen.is_dir()
+            assert not ours.exists()
+        other.kill()
+    with den():
+        assert not theirs.exists()
 
 
 # Clusters: real ones, of several processes on this machine

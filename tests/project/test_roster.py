@@ -209,6 +209,26 @@ def test_read_roster_does_not_guess_between_one_submission_and_several(tmp_path:
     assert ids(read_roster([own])) == ["own"]
 
 
+def test_read_roster_takes_each_of_several_folders_as_one_submission(tmp_path: Path) -> None:
+    """As in `grade.sh class/*`: by what is in a folder, its student chooses neither who is graded nor as whom."""
+    spread(tmp_path / "mallory", {"smithbob_12345_678_attention.py": CODE})
+    spread(tmp_path / "eve", {"bob.py": CODE, "carol.zip": zipped({"A2S1.py": CODE})})
+    spread(tmp_path / "dan", {"attention.py": CODE, "old.zip": b""})
+    found = read_roster([tmp_path / name for name in ("mallory", "eve", "dan")])
+    assert [entry.student for entry in found] == [Student("mallory"), Student("eve"), Student("dan")]
+
+
+@pytest.mark.parametrize(
+    "left", [[], ["alice/report.html"], ["alice/.results.json.1a.tmp"], [".writable", "index.html"]]
+)
+def test_read_roster_knows_where_results_go_also_if_the_run_was_interrupted(tmp_path: Path, left: list[str]) -> None:
+    folder = spread(tmp_path / "class", {"alice.zip": zipped({"A2S1.py": CODE}), "bob/A2S1.py": CODE})
+    spread(folder / "results", dict.fromkeys(left, b""))
+    assert ids(read_roster([folder], folder / "results")) == ["alice", "bob"]
+    spread(folder / "results", {"src/attention.py": CODE})  # somebody's work is there
+    assert ids(read_roster([folder], folder / "results")) == ["alice", "bob", "results"]
+
+
 def test_read_roster_finds_parameters_among_canvas_files(handed_over: Callable[[Files], Path]) -> None:
     """Their names end like files of a submission, and are Canvas's all the same."""
     files = {
@@ -235,6 +255,7 @@ def test_read_roster_lists_everybody_of_an_export_without_folders(handed_over: C
         ("2024-02-01T10:00:00.123-08:00", "2024-02-01 10:00:00-08:00"),
         ("2024-02-01 10:00:00 +01:00", "2024-02-01 10:00:00+01:00"),
         ("2024-02-01 10:00:00.5 -08:00", "2024-02-01 10:00:00-08:00"),
+        ("2024-02-01 10:00:00 UTC", SUBMITTED),
         *(("2024-02-01 10:00:00", SUBMITTED), ("yesterday", ""), ("9999-12-31 23:59:59 Z", ""), ("[1]", "")),
     ],
 )
