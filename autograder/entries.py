@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +85,11 @@ def shown(name: str) -> str:
 
 def quoted(name: str) -> str:
     return f"'{shown(name)}'"
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """'a, b and 3 more'."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def checked(name: str) -> str:

@@ -32,8 +32,8 @@ def gradebook(course: Course, records: Sequence[Record]) -> bytes:
 
 def canvas(course: Course, records: Sequence[Record]) -> bytes:
     """The total alone, in the form that Canvas imports: to it, every further column is an assignment."""
-    points = sum(item.points for item in course.graded if not item.extra_credit)
-    rows = [[*PEOPLE, harmless(course.title)], ["    Points Possible", *[""] * (len(PEOPLE) - 1), str(points)]]
+    possible = ["    Points Possible", *[""] * (len(PEOPLE) - 1), str(course.required)]
+    rows = [[*PEOPLE, harmless(course.title)], possible]
     rows += [[*_known(record.student, person), _total(record)] for record, person in _everybody(records)]
     return _csv(rows)
 
@@ -71,7 +71,7 @@ def summary(course: Course, records: Sequence[Record], similar: Sequence[dict[st
     return {
         "course": course.name,
         "title": course.title,
-        "points": sum(item.points for item in items if not item.extra_credit),
+        "points": course.required,
         "isolation": ", ".join(sorted({record.isolation for record in graded})),
         "versions": versions(),
         "exercises": [

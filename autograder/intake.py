@@ -23,6 +23,7 @@ from autograder.entries import (
     Source,
     checked,
     decoded,
+    few,
     left_behind,
     measured,
     quoted,
@@ -81,8 +82,7 @@ class Intake:
         if self.files:
             return ""
         names = [f"'{one.name}'" for one in self.ignored]
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        return f"{self.notes[-1]}" + (f"; there is only {', '.join(names[:NAMED])}{more}" if names else "")
+        return self.notes[-1] + (f"; there is only {few(names, NAMED)}" if names else "")
 
 
 def take_in(source: Path | Source, into: Path, expected: Collection[str] = ()) -> Intake:

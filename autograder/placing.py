@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from autograder.entries import Entry, left_behind, shown
+from autograder.entries import Entry, few, left_behind, shown
 
 SHOWN = 3  # names in a note
 
@@ -24,8 +24,7 @@ def placed(entries: Sequence[Entry], expected: Collection[str]) -> tuple[list[En
         entries = [replace(one, name=moved.get(one.name, one.name)) for one in entries]
         if moved:
             names = [shown(PurePosixPath(name).name) for name in moved]
-            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            notes.append(f"there is no folder {folder}/; read as if in it: {', '.join(names[:SHOWN])}{more}")
+            notes.append(f"there is no folder {folder}/; read as if in it: {few(names, SHOWN)}")
     return list(entries), notes
 
 

@@ -10,6 +10,7 @@ import time
 from math import ceil
 
 from autograder.course import Course
+from autograder.entries import few
 from autograder.people import duration
 from autograder.records import Record
 from autograder.report import inert
@@ -30,7 +31,7 @@ class Progress:
     """On a terminal, one line with a bar, a rate and the time left; elsewhere, a line for each submission."""
 
     def __init__(self, course: Course, total: int) -> None:
-        self.points = sum(item.points for item in course.graded if not item.extra_credit)
+        self.points = course.required
         self.total, self.done, self.fresh = total, 0, 0
         self.live = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self.started = time.monotonic()
@@ -58,8 +59,7 @@ class Progress:
         return "\r\033[K" if self.live else ""
 
     def _line(self, record: Record) -> str:
-        more = f" and {len(record.lost) - 2} more" if len(record.lost) > 2 else ""
-        lost = f"lost {', '.join(record.lost[:2])}{more}" if record.lost else ""
+        lost = f"lost {few(record.lost, 2)}" if record.lost else ""
         told = ": ".join(filter(None, (inert(record.student.name), inert(record.trouble) or lost)))
         score = "–" if record.trouble else record.score
         return f"  {record.id:18} {score:>4} / {self.points}  {told}{' (kept)' if record.kept else ''}".rstrip()

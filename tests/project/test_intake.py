@@ -1024,6 +1024,14 @@ def test_take_in_puts_modules_into_the_folder_they_belong_in(
     assert all((into / name).read_bytes() == CODE for name in files)
 
 
+def test_take_in_lets_nothing_take_over_by_being_moved(tmp_path: Path, into: Path) -> None:
+    """What would hide a module, or change how the checks run, is left out wherever it would come to lie."""
+    hostile = ["torch.py", "conftest.py", "sitecustomize.py", "os.py", "numpy/__init__.py", "numpy/x.pth", ".venv/a.py"]
+    (tmp_path / "hw.zip").write_bytes(with_zipfile(dict.fromkeys(["attention.py", *hostile], CODE)))
+    taken = take_in(tmp_path / "hw.zip", into, EXPECTED)
+    assert taken.files == ("src/attention.py",) and len(taken.ignored) == len(hostile)
+
+
 def test_take_in_says_what_there_is_where_nothing_can_be_graded(hand_in: Callable[[bytes], Intake]) -> None:
     names = [f"{number}.rar" for number in range(5)]
     found = hand_in(build(*(entry(name, b"") for name in names))).why_nothing
