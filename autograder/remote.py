@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder import protocol, scripts, whereabouts, wire
+from autograder import protocol, scripts, tried, whereabouts, wire
+from autograder.allowance import WATCH, Allowance, Seen, longest
 from autograder.cells import Places
-from autograder.course import Course
+from autograder.course import PARTS, Course
+from autograder.editions import MOST, Edition
 from autograder.files import remove_tree
 from autograder.isolation import Confinement, Layers, kill_tree, python_folders
 from autograder.loading import located
@@ -24,9 +26,9 @@ from autograder.perform import Reply, Request, Script, Trouble
 from autograder.sheets import LeftOut
 from autograder.zygote import Order, Zygote
 
-WATCH = 0.05  # seconds between two looks at a worker's memory
 GRACE = 0.2  # for a dead worker's end to be told
 FAREWELL = 0.05  # for a worker to end by itself
+SLACK = 120.0  # seconds; a machine that is busy for longer is hopeless, and code that never ends must not last for ever
 RETRIES = 3  # of loading a file, each time without one statement more that ended a worker
 
 
@@ -59,11 +61,12 @@ class Worker:
         self.received = bytearray()
         self.decoder = protocol.Decoder()
         self.looked = 0.0
+        self.seen: Seen | None = None
         self.pid, self.channel, self.line = zygote.spawn(order)
         self.inherited = _own_memory(zygote.pid)  # not before: it may have been loading still
         self.channel.setblocking(False)
 
-    def ask(self, requests: Sequence[Request], deadline: float) -> Iterator[Reply | Trouble]:
+    def ask(self, requests: Sequence[Request], allowance: Allowance) -> Iterator[Reply | Trouble]:
         """A reply to each request; whatever else happens is Dead."""
         frames = [wire.pack_request(request, self.number + place) for place, request in enumerate(requests, start=1)]
         sent = 0
@@ -74,12 +77,12 @@ class Worker:
                     raise Dead(_malformed("your code wrote to the grader's channel without being asked"))
                 several = _that_fit(frames[place:])
                 sent += len(several)
-                self._send(b"".join(several), deadline)
+                self._send(b"".join(several), allowance)
             self.number += 1
             try:
-                self._wait_for(protocol.PREFIX.size, deadline)
+                self._wait_for(protocol.PREFIX.size, allowance)
                 header, body = protocol.sizes(self.received)
-                self._wait_for(protocol.PREFIX.size + header + body, deadline)
+                self._wait_for(protocol.PREFIX.size + header + body, allowance)
                 tree = self.decoder.decode(*protocol.taken(self.received, header, body))
                 reply = wire.unpack_reply(tree, self.number)
             except Dead:
@@ -88,26 +91,29 @@ class Worker:
                 raise Dead(_malformed("the reply of your code could not be read")) from None
             yield reply
 
-    def _send(self, frame: bytes, deadline: float) -> None:
-        rest = memoryview(frame)
+    def _send(self, frame: bytes, allowance: Allowance) -> None:
+        rest, idle = memoryview(frame), False
         while rest:
-            self._watch(deadline)
+            self._watch(allowance, idle)
             try:
                 rest = rest[self.channel.send(rest) :]
+                idle = False
             except BlockingIOError:
-                select.select([], [self.channel], [], self._patience(deadline))
+                idle = not select.select([], [self.channel], [], self._patience(allowance))[1]
             except OSError:
                 self._end_of(GRACE)
                 raise Dead(_malformed("your code closed the grader's channel")) from None
 
-    def _wait_for(self, count: int, deadline: float) -> None:
+    def _wait_for(self, count: int, allowance: Allowance) -> None:
         """Until so many bytes have been received."""
+        idle = False
         while len(self.received) < count:
-            self._watch(deadline)
+            self._watch(allowance, idle)
             try:
                 chunk = self.channel.recv(max(wire.AT_ONCE, min(count - len(self.received), 1 << 20)))
+                idle = False
             except BlockingIOError:
-                select.select([self.channel], [], [], self._patience(deadline))
+                idle = not select.select([self.channel], [], [], self._patience(allowance))[0]
                 continue
             except OSError:
                 chunk = b""
@@ -116,21 +122,21 @@ class Worker:
                 raise Dead(_malformed("your code closed the grader's channel"))
             self.received += chunk
 
-    def _watch(self, deadline: float) -> None:
+    def _watch(self, allowance: Allowance, idle: bool) -> None:
         """An eye on time and memory, also while data comes: a reply that trickles must not keep us from looking."""
         now = time.monotonic()
-        if now >= deadline:
-            raise Dead(Trouble("timeout", "", ""))
-        if now - self.looked >= WATCH:
-            self._look()
+        if now - self.looked >= WATCH or now >= allowance.until:
+            self._look(allowance, idle)
 
-    def _patience(self, deadline: float) -> float:
+    def _patience(self, allowance: Allowance) -> float:
         """How long to wait for the channel before looking again."""
-        return max(0.0, min(deadline - time.monotonic(), WATCH))
+        return max(0.0, min(allowance.until - time.monotonic(), WATCH))
 
-    def _look(self) -> None:
+    def _look(self, allowance: Allowance, idle: bool) -> None:
         """Does it stay within its limits?"""
         self.looked = time.monotonic()
+        self.seen = allowance.charge(self.pid, self.seen, idle=idle)
+        _in_time(allowance)
         if _own_memory(self.pid) - self.inherited > self.limits.memory:
             gigabytes = self.limits.memory / (1 << 30)
             raise Dead(Trouble("memory", "", f"your code used more than {gigabytes:g} GB of memory and was stopped"))
@@ -156,6 +162,11 @@ class Worker:
         if not (ended and "pid" in self.order.confinement.layers.namespaces):  # there, the kernel has ended all of it
             kill_tree(self.pid, self.order.confinement.user, ended=ended)
         self.line.close()
+
+
+def _in_time(allowance: Allowance) -> None:
+    if (why := allowance.over()) is not None:
+        raise Dead(Trouble("timeout", "", allowance.told(why)))
 
 
 def _that_fit(frames: Sequence[bytes]) -> list[bytes]:
@@ -232,7 +243,9 @@ class RemoteChannel:
         layers: Layers,
         limits: Limits,
         user: int | None,
+        until: float | None = None,
     ) -> None:
+        """until: on the monotonic clock, when the last exercise may begin; all of them must have their time by then."""
         self.zygote, self.root, self.course, self.layers, self.limits = zygote, root, course, layers, limits
         self.names = frozenset(names)  # the files of the submission
         self.places = Places(root, self.names)
@@ -248,9 +261,17 @@ class RemoteChannel:
         self.loaded: set[tuple[str, ...]] = set()  # by the present worker
         self.broken: dict[tuple[str, ...], Trouble] = {}  # files that killed a worker when they were loaded
         self.exercise, self.part = "", ""
-        self.given_up: dict[str, Trouble] = {}  # exercises that used up a limit: they would do it again
-        self.deadline = 0.0
+        self.used: tuple[str, int] | None = None  # the name whose file is used in an edition, and up to where
+        self.in_use: tuple[str, int] | None = None  # the same, as far as the present worker knows
+        # Exercises that used up a limit, with an edition: they would do it again.
+        self.given_up: dict[tuple[str, tuple[str, int] | None], Trouble] = {}
+        self.until = until
         self.seconds = 0
+        self.allowance = Allowance(0)
+        self.slack = max(SLACK, 2.0 * course.longest)  # by the clock, beyond deadlines, for all exercises together
+        self.noted: set[str] = set()  # what was noticed in the present checks, and
+        self.told: set[str] = set()  # of that, what was told already
+        self.tried: set[str] = set()  # by workers that have ended, and was refused
         self.late: tuple[tuple[str, int, str], ...] = ()  # where the worker was when time ran out
 
     def begin(self, exercise: str, part: str) -> None:
@@ -263,19 +284,50 @@ class RemoteChannel:
         self.part = part
         self.exercise = exercise
         self.late = ()
-        self.seconds = self.course.items[exercise].deadline
-        self.deadline = time.monotonic() + self.seconds
+        self.noted, self.told = set(), set()
+        self._allow(self.course.items[exercise].deadline)
+
+    def _allow(self, seconds: int) -> None:
+        """Time begins to count. Where a platform sets an end, each exercise to come must still have its own time."""
+        self.slack -= (
+            max(0.0, time.monotonic() - self.allowance.began - self.allowance.seconds) if self.seconds else 0.0
+        )
+        self.seconds, limit = seconds, seconds + min(longest(seconds) - seconds, max(0.0, self.slack))
+        if self.until is not None:
+            end = self.until + self.course.longest + self.course.retries
+            limit = min(limit, max(seconds, end - time.monotonic() - self._to_come() - max(0.0, self.extra)))
+        self.allowance = Allowance(seconds, limit)
+
+    def _to_come(self) -> int:
+        """The deadlines of all checks after the present ones."""
+        times = [(item.slug, part, item.deadline) for part in PARTS for item in self.course.graded if item.runs(part)]
+        places = [place for place, (slug, part, _) in enumerate(times) if (slug, part) == (self.exercise, self.part)]
+        return sum(deadline for _, _, deadline in times[places[0] + 1 if places else 0 :])
+
+    def noticed(self) -> list[str]:
+        words = sorted(self.noted - self.told)
+        self.told |= self.noted
+        return words
+
+    def refused(self) -> tuple[str, ...]:
+        if self.folder is not None:
+            self.tried |= tried.told(self.folder)
+        return tuple(sorted(self.tried))
 
     def perform_all(self, requests: Sequence[Request]) -> list[Reply | Trouble]:
         """Ask the worker. If it dies of a request, that is the last reply, and the next request gets a new worker."""
-        if self.exercise in self.given_up:
-            return [self.given_up[self.exercise] for _ in requests]
+        if (self.exercise, self.used) in self.given_up:
+            return [self.given_up[self.exercise, self.used] for _ in requests]
         replies: list[Reply | Trouble] = []
         try:
             for name in {request.target: None for request in requests if isinstance(request.target, str)}:
                 known = self._load(name)
                 if known is not None:
                     return [known for _ in requests]
+            if self.in_use != self.used:
+                name, before = self.used or self.in_use or ("", 0)
+                [*self._ask([Request("use", name, arguments=(before if self.used else 0,))])]
+                self.in_use = self.used
             for reply in self._ask(requests):
                 replies.append(self._checked(reply))
         except Dead as dead:
@@ -290,10 +342,11 @@ class RemoteChannel:
         if self.worker is not None and files in self.loaded:
             return None
         while True:
-            whole = self.deadline - time.monotonic() > 0.9 * self.seconds
-            self._in_time()
+            whole = self.allowance.used < 0.1 * self.seconds
+            _in_time(self.allowance)
             try:
                 (reply,) = self._ask([Request("load", name)])
+                self.noted.update(reply.noticed)
                 self._learn(reply, files)
             except Dead as dead:
                 fair = whole or dead.trouble.kind != "timeout"  # or a file would be blamed for what an exercise did
@@ -313,11 +366,10 @@ class RemoteChannel:
         tries = sum(one.file == file for one in self.left_out)
         if file not in files or tries >= RETRIES or self.extra <= 0 or (number == 0 and self._only(file, files)):
             return False
-        self.extra -= self.seconds - max(0.0, self.deadline - time.monotonic())
+        self.extra -= self.seconds if trouble.kind == "timeout" else self.allowance.used
         last = tries == RETRIES - 1 or self.extra < self.seconds / 2  # no other failure could be afforded
-        why = f"did not finish within {self.seconds} s" if trouble.kind == "timeout" else trouble.text
-        self.left_out.append(LeftOut(file, number, why.removeprefix("your code "), and_rest=last))
-        self.deadline = time.monotonic() + self.seconds  # the exercise itself has not begun yet
+        self.left_out.append(LeftOut(file, number, trouble.text.removeprefix("your code "), and_rest=last))
+        self._allow(self.seconds)  # the exercise itself has not begun yet
         return True
 
     def _only(self, file: str, files: Sequence[str]) -> bool:
@@ -335,6 +387,20 @@ class RemoteChannel:
     def file_of(self, name: str) -> str:
         return self.found.get(name, "")
 
+    def editions(self, name: str) -> list[Edition]:
+        """As the worker says, which is believed no more than that it is worth a try."""
+        (reply,) = self.perform_all([Request("editions", name)])[:1]
+        told = reply.value if isinstance(reply, Reply) and isinstance(reply.value, list) else []
+        found = []
+        for one in told[:MOST]:
+            match one:
+                case (int(before), str(place), int(line)) if 0 < line <= len(self.places.lines(place)) and before >= 0:
+                    found.append(Edition(before, place, line))
+        return found
+
+    def use(self, name: str, edition: Edition | None) -> None:
+        self.used = (name, edition.before) if edition and edition.before else None
+
     def handed_in(self, name: str) -> Path | None:
         if name not in self.located:
             self.located[name] = located(self.root, name)
@@ -348,24 +414,23 @@ class RemoteChannel:
         self.close()
         try:
             self.worker = self._start(script.files)
-            self.seconds = seconds
-            self.deadline = time.monotonic() + seconds  # waiting for the zygote is not the student's time
+            self._allow(seconds)  # waiting for the zygote is not the student's time
             (reply,) = self._ask([script.request])
             return self._checked(reply)
         except Dead as dead:
             return self._told(dead.trouble)
         finally:
-            self.given_up.pop(self.exercise, None)  # another script is another matter
+            self.given_up.pop((self.exercise, self.used), None)  # another script is another matter
             self.close()
 
     def _ask(self, requests: Sequence[Request]) -> Iterator[Reply | Trouble]:
-        self._in_time()
+        _in_time(self.allowance)
         if self.worker is None:
             before = time.monotonic()
             self.worker = self._start()
-            self.deadline += time.monotonic() - before  # the first waits for the zygote; that is not the student's time
+            self.allowance.not_counted(time.monotonic() - before)  # the first waits for the zygote
         try:
-            yield from self.worker.ask(requests, self.deadline)
+            yield from self.worker.ask(requests, self.allowance)
         except BaseException as error:
             if isinstance(error, Dead) and error.trouble.kind == "timeout":
                 self.late = self._frames(self.worker.place())
@@ -373,23 +438,20 @@ class RemoteChannel:
             self.close()
             raise
 
-    def _in_time(self) -> None:
-        if time.monotonic() > self.deadline:
-            raise Dead(Trouble("timeout", "", ""))
-
     def _told(self, trouble: Trouble) -> Trouble:
         if trouble.kind == "timeout":
-            text = f"did not finish within {self.seconds} s"
+            text = trouble.text
             loop = self._loop(*self.late[-1][:2]) if self.late else 0
             if loop:
                 text += f"\nIt was in the loop of line {loop}: does that end? Or does it take one number at a time?"
             trouble = Trouble("timeout", "", text, self.late)
         if trouble.kind in ("timeout", "memory", "disk"):
-            self.given_up[self.exercise] = trouble
+            self.given_up[self.exercise, self.used] = trouble
         return trouble
 
     def _checked(self, reply: Reply | Trouble) -> Reply | Trouble:
         """Places in files are told only if there are such places: a made-up name could carry anything."""
+        self.noted.update(reply.noticed)
         if isinstance(reply, Reply):
             return reply
         frames = tuple(frame for frame in reply.frames if 0 < frame[1] <= len(self.places.lines(frame[0])))
@@ -412,6 +474,7 @@ class RemoteChannel:
     def _start(self, files: Mapping[str, Path | bytes] | None = None) -> Worker:
         """A worker that reads the submission; with `files`, one that has these in its folder, and reads no others."""
         self.loaded.clear()
+        self.in_use = None
         # Beside the submission, not in it: a worker may write here and nowhere else.
         self.folder = Path(tempfile.mkdtemp(prefix="work-", dir=self.root.parent))
         limits, root = self.limits, self.root
@@ -426,7 +489,10 @@ class RemoteChannel:
             writable=str(self.folder),
             user=self.user,
             group=self.user,
-            cpu_seconds=sum(item.deadline for item in self.course.graded) + 5,
+            # More than all deadlines together, which count processor time, too: those end code with a reason.
+            cpu_seconds=sum(item.deadline for item in self.course.graded for part in PARTS if item.runs(part))
+            + self.course.retries
+            + 5,
             file_bytes=self.limits.file_bytes,
             open_files=self.limits.open_files,
             threads=self.limits.threads,
@@ -443,5 +509,6 @@ class RemoteChannel:
             self.worker = None
             self.epoch += 1
         if self.folder is not None:
+            self.tried |= tried.told(self.folder)
             remove_tree(self.folder)
             self.folder = None

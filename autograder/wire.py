@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from torch import Tensor
 
-from autograder import protocol
+from autograder import protocol, room
 from autograder.perform import Reply, Request, Told, Trouble
 from autograder.plain import Plain
 from autograder.protocol import Malformed
@@ -67,6 +67,8 @@ def pack_reply(reply: Reply | Trouble, number: int) -> bytes:
             told["arguments"] = reply.arguments
         if reply.gradients:
             told["gradients"] = _mapping(reply.gradients)
+    if reply.noticed:
+        told["noticed"] = reply.noticed
     return protocol.frame(*protocol.described(told), number)
 
 
@@ -78,6 +80,7 @@ def unpack_reply(value: Plain, number: int) -> Reply | Trouble:
     """A reply from a worker, believed in nothing: form, number and types are checked."""
     if not isinstance(value, dict) or type(value.get("number")) is not int or value["number"] != number:
         raise Malformed("not a reply to this request")
+    noticed = _noticed(value.pop("noticed", ()))
     if "value" in value and value.keys() <= {"number", "value", "arguments", "gradients"}:
         arguments, gradients = value.get("arguments", ()), value.get("gradients", {})
         if not isinstance(arguments, tuple) or not isinstance(gradients, dict):
@@ -87,13 +90,20 @@ def unpack_reply(value: Plain, number: int) -> Reply | Trouble:
             if not isinstance(name, str) or not (gradient is None or isinstance(gradient, Tensor)):
                 raise Malformed("not a reply")
             found[name] = gradient
-        return Reply(value["value"], arguments, found)
+        return Reply(value["value"], arguments, found, noticed)
     if value.keys() == {"number", "trouble", "type", "text", "frames", "column"}:
         match [value[key] for key in ("trouble", "type", "text", "frames", "column")]:
             case [str() as kind, str() as type_name, str() as text, list() as frames, int() as column] if kind in _TOLD:
                 places = tuple(_frame(frame) for frame in frames)
-                return Trouble(kind, type_name[:100], text[:2000], places, column)  # type: ignore[arg-type]
+                return Trouble(kind, type_name[:100], text[:2000], places, column, noticed)  # type: ignore[arg-type]
     raise Malformed("not a reply")
+
+
+def _noticed(words: Plain) -> tuple[str, ...]:
+    """Words of a fixed list, each once: nothing else could be told by them."""
+    if not isinstance(words, tuple) or not all(isinstance(word, str) and word in room.WORDS for word in words):
+        raise Malformed("not what can be noticed")
+    return tuple(sorted({str(word) for word in words}))
 
 
 def _frame(value: Plain) -> tuple[str, int, str]:

@@ -11,13 +11,15 @@ import selectors
 import signal
 import socket
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, NoReturn
 
+import einops.layers.torch  # noqa: F401 (what student code may import, too)
 import numpy as np
 import torch
 
-from autograder import whereabouts, wire
+from autograder import room, tried, whereabouts, wire
 from autograder.isolation import Confinement, Layers, confine, fork_alone
 from autograder.loading import Loader
 from autograder.perform import Performer, Trouble
@@ -49,6 +51,8 @@ def _warm_up() -> None:
     y = torch.softmax(layer(x) @ x.transpose(-2, -1), dim=-1).masked_fill(torch.ones(3, 3).tril() == 0, 0.5)
     torch.autograd.grad(y, [x, layer.weight], torch.ones_like(y))
     repr(y)  # notebooks print
+    room.install(for_good=True)
+    warnings.simplefilter("ignore")  # nobody would read them
     gc.collect()
     gc.freeze()  # a collection in a worker would touch, and so copy, every inherited page
     gc.set_threshold(10_000)  # and takes its time, for the little garbage that there is
@@ -169,6 +173,7 @@ def _work(order: Order, channel: int, lifeline: int) -> NoReturn:
     performer = Performer(Loader(Path(order.root), order.files, order.by_cells, order.left_out, reached))
     line = socket.socket(fileno=channel)
     incoming = wire.Incoming(line)
+    tried.watch(Path(order.confinement.writable), order.confinement.readable)  # after our own socket was made
     while True:
         try:
             request, number = wire.unpack_request(incoming.frame())

@@ -25,6 +25,10 @@ make_venv() {
     if [ -x "$python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
         return
     fi
+    if [ -e "$root/.venv" ] && { [ -L "$root/.venv" ] || ! [ -O "$root/.venv" ]; }; then
+        echo ".venv is a link, or another user's, and lacks what requirements.txt lists; set it up as its owner" >&2
+        return 1
+    fi
     if ! "$python" -c 'import pip' 2>/dev/null; then
         base=$(find_python) || return 1
         echo "Making .venv with $base" >&2

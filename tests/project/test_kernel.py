@@ -29,7 +29,10 @@ def test_a_passed_question_says_what_is_right():
 
 def test_a_failed_question_gives_the_message_of_every_other_route():
     shown = repr(Grader({"query132": 10 * KEYS[:2].mean(0), "key142": crafted(10)}).check("q1_4_2"))
-    assert shown.startswith("✗ q1_4_2 key142: 0 of 1 checks\n  key142: error 0.1184, must be at most 0.05\n")
+    assert shown.startswith(
+        "✗ q1_4_2 key142: 0 of 1 checks\n  ✗ with key142, query132 brings out the value of token 2\n"
+    )
+    assert "\n    key142: error 0.1184, must be at most 0.05\n" in shown
     assert "query132 is too short: with a key of length 1" in shown and "→ this notebook, handout 1.4" in shown
 
 
