@@ -63,7 +63,7 @@ class Entry:
     folder: bool
     size: int
     pieces: Callable[[], Iterator[bytes]]
-    packed: bool = False  # in a zip, where a lie in one entry condemns all
+    packed: int | None = None  # bytes that it takes in a zip, where a lie in one entry condemns all
 
 
 # Names

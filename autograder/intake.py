@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import shutil
 import stat
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -34,19 +35,23 @@ from autograder.entries import (
     too_many,
 )
 from autograder.errors import UserError
+from autograder.finding import Found, Section, find
 from autograder.folders import file_entry, folder_entries, member_entries, opened
 from autograder.notebook_json import LARGEST
 from autograder.placing import placed
-from autograder.zips import zip_entries, zip_folder_entries, zip_member_entries
+from autograder.zips import refuse_bomb, zip_entries, zip_folder_entries, zip_member_entries
 
-__all__ = ["Ignored", "Intake", "Refused", "Source", "take_in"]
+__all__ = ["Ignored", "Intake", "Refused", "Section", "Source", "take_in"]
 
 # What graded files can be: code, notebooks, checkpoints, predictions and the London baseline. An allow-list, because
 # nobody can list everything that some tool takes as configuration (*.pth, pytest.ini, pyproject.toml, ...).
 KEPT = (".py", ".ipynb", ".params", ".predictions", ".txt")
 MAX_TEXT = {".py": 8 * MIB, ".ipynb": LARGEST}  # a longer one is no source code, and is not looked into
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+METADATA = "submission_metadata.yml"  # of a Gradescope export
+CLOSED = "not opened"
 NAMED = 3  # files, where there are no others
+MOST_ZIPS = 20  # inside a submission that are opened: each is a file that is held open
 TAKE_OVER = ("conftest.py", "sitecustomize.py", "usercustomize.py")  # run by pytest or Python unasked
 
 # Packages that the grader or torch imports, perhaps only once the submission's folder is first on the path.
@@ -55,6 +60,7 @@ PRELOADED = (
     *("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments", "hypothesis", "sortedcontainers"),
     *("filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "sympy", "typing_extensions"),
     *("setuptools", "pkg_resources", "_distutils_hack", "pip", "IPython", "ipykernel", "nbformat", "yaml"),
+    *("einops", "tqdm"),
 )
 
 
@@ -75,29 +81,37 @@ class Intake:
     ignored: tuple[Ignored, ...]
     notes: tuple[str, ...]
     digest: str  # of all of this; the same for a zip and for the folder it was made from
+    unsure: Mapping[str, str] = field(default_factory=dict)  # names that may be in files nobody recognises, and why
 
     @property
     def why_nothing(self) -> str:
         """Why there is nothing to grade; '' if there is."""
         if self.files:
             return ""
-        names = [f"'{one.name}'" for one in self.ignored]
+        names = [f"'{one.name}'" + f" ({one.why})" * one.why.startswith(CLOSED) for one in self.ignored]
         return self.notes[-1] + (f"; there is only {few(names, NAMED)}" if names else "")
 
 
-def take_in(source: Path | Source, into: Path, expected: Collection[str] = ()) -> Intake:
+def take_in(source: Path | Source, into: Path, sections: Sequence[Section] = ()) -> Intake:
     """Copy what can be graded to `into`, a new empty folder, which is left empty if the submission is refused.
 
-    expected: the files that somebody will look for; modules that lie beside their folder are put into it.
+    sections: what somebody will look for; the files of it get their names, and modules their folder.
     """
     if into.is_symlink() or not into.is_dir() or any(into.iterdir()):
         raise Refused(f"{quoted(into.name)} is not an empty folder; choose a new one to unpack into")
     try:
-        with _entries(source if isinstance(source, Source) else Source(source)) as entries:
+        with _entries(source if isinstance(source, Source) else Source(source)) as entries, ExitStack() as stack:
             refuse_collisions(entries)
             refuse_too_large(entries)
-            entries, notes = placed(entries, expected)
-            return _unpack(entries, into, notes)
+            entries, notes, closed = _with_inner_zips(entries, sections, stack)
+            found = find(entries, sections, lambda name: _unused(name) is None)
+            expected = {file for section in sections for file in section.files}
+            found.entries, moved = placed(found.entries, expected)
+            found.notes[:0] = notes
+            found.notes += moved
+            if {one.name for one in found.entries} - {one.name for one in entries}:
+                refuse_collisions(found.entries)
+            return _unpack(found, closed, into)
     except BaseException:
         _empty(into)
         raise
@@ -162,6 +176,70 @@ def _copied(entry: Entry) -> Iterator[BinaryIO]:
         yield file
 
 
+# Zips inside a submission
+
+
+def _with_inner_zips(
+    entries: Sequence[Entry], sections: Sequence[Section], stack: ExitStack
+) -> tuple[list[Entry], list[str], dict[str, str]]:
+    """Entries with what is in the zips among them, each in a folder that has the zip's name; with notes, and reasons
+    for zips that stay closed. The limits hold for all of it together, and zips in these zips are not opened."""
+    inner: dict[str, list[Entry]] = {}
+    closed: dict[str, str] = {}
+    for entry in entries:
+        if not entry.folder and _is_zip(entry.name) and left_behind(entry.name) is None:
+            if len(inner) == MOST_ZIPS:
+                closed[entry.name] = f"{CLOSED}, because there are more than {MOST_ZIPS}"
+                continue
+            try:
+                inner[entry.name] = _inside(entry, [*entries, *itertools.chain(*inner.values())], stack)
+            except Refused as refused:
+                closed[entry.name] = f"{CLOSED}, because {str(refused).partition(';')[0]}"
+    for name, others in _of_several(inner, sections).items():
+        told = f"{few([*map(quoted, others)], NAMED)} hold{'s' * (len(others) == 1)} files of the same names"
+        closed[name] = f"{CLOSED}, because {told}, as another submission would"
+        del inner[name]
+    names = few([quoted(name) for name in inner], NAMED)
+    notes = [f"opened {names}, {'a zip' if len(inner) == 1 else 'zips'} inside the submission"] if inner else []
+    return [*(one for one in entries if one.name not in inner), *itertools.chain(*inner.values())], notes, closed
+
+
+def _is_zip(name: str) -> bool:
+    return name.casefold().endswith(".zip")
+
+
+def _inside(zipped: Entry, before: Sequence[Entry], stack: ExitStack) -> list[Entry]:
+    """What is in a zip, or Refused."""
+    refuse_too_large([*before, zipped])  # it is copied first
+    found = zip_entries(stack.enter_context(_copied(zipped)), zipped.name)
+    if any(Path(one.name).name == METADATA for one in found):
+        raise Refused("it looks like a whole class, not one submission")
+    named = [replace(one, name=checked(f"{zipped.name}/{one.name}")) for one in found]
+    if len(before) + len(named) > MAX_ENTRIES:
+        raise too_many(zipped.name, MAX_ENTRIES)
+    refuse_too_large([*before, *named])
+    refuse_collisions(named)
+    if zipped.packed is not None:  # packed twice, it may grow twice
+        refuse_bomb(zipped.name, sum(one.size for one in named), zipped.packed)
+    return named
+
+
+def _of_several(inner: Mapping[str, Sequence[Entry]], sections: Sequence[Section]) -> dict[str, list[str]]:
+    """Zips that hold files of the same names, each with the others: no one student's, or not by intent."""
+    expected = {Path(file).name.casefold() for section in sections for file in section.files}
+    holders: dict[str, list[str]] = {}
+    for name, found in inner.items():
+        bases = {Path(one.name).name.casefold() for one in found if not one.folder and left_behind(one.name) is None}
+        for base in sorted(bases & expected if expected else bases):
+            holders.setdefault(base, []).append(name)
+    together: dict[str, list[str]] = {}
+    for names in holders.values():
+        for name in names:
+            others = [other for other in names if other != name]
+            together.setdefault(name, []).extend(other for other in others if other not in together.get(name, []))
+    return {name: others for name, others in together.items() if others}
+
+
 # What is kept, and what is left out
 
 
@@ -178,7 +256,7 @@ def _unused(name: str) -> str | None:
     path = Path(name)
     suffix = path.suffix.casefold()
     if suffix in ARCHIVES:
-        return "archives inside a submission are not opened; put the files in themselves"
+        return "only a zip is opened, and no zip inside it; put the files in themselves"
     if suffix not in KEPT:
         return f"only {', '.join(KEPT[:-1])} and {KEPT[-1]} files are used"
     if path.name.casefold() in TAKE_OVER:
@@ -196,16 +274,17 @@ def _unused(name: str) -> str | None:
 # Contents
 
 
-def _unpack(entries: Iterable[Entry], into: Path, notes: list[str]) -> Intake:
+def _unpack(found: Found, closed: Mapping[str, str], into: Path) -> Intake:
     """Write what is kept. Of a zip, what is left out is read too: a damaged one is refused whole."""
-    ignored: dict[str, str] = {}
+    ignored = dict(found.ignored)
+    notes = found.notes
     digests: dict[str, str] = {}
-    for entry in sorted(entries, key=lambda entry: entry.name):
+    for entry in sorted(found.entries, key=lambda entry: entry.name):
         pieces = measured(entry.pieces(), entry.size, entry.name)
         left_out = _left_out(entry)
-        ignored |= left_out
+        ignored |= {name: closed.get(name, why) for name, why in left_out.items()}
         if left_out or entry.folder:
-            for _ in pieces if entry.packed else ():
+            for _ in pieces if entry.packed is not None else ():
                 pass
             continue
         if entry.size <= MAX_TEXT.get(Path(entry.name).suffix.casefold(), -1):
@@ -223,6 +302,7 @@ def _unpack(entries: Iterable[Entry], into: Path, notes: list[str]) -> Intake:
         ignored=tuple(Ignored(shown(name), why) for name, why in ignored.items()),
         notes=tuple(notes),
         digest=hashlib.sha256(listing.encode()).hexdigest(),
+        unsure=found.unsure,
     )
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from autograder.entries import Entry, few, left_behind, shown
 
+DEPTH = 3  # folders in which the loader looks
 SHOWN = 3  # names in a note
 
 
 def placed(entries: Sequence[Entry], expected: Collection[str]) -> tuple[list[Entry], list[str]]:
     """Entries with modules in the folders where they are expected ('src/attention.py'), and a note if any was moved.
 
-    Only if the submission has no such folder at all, and a file of the right name lies at its top. Modules and packages
-    beside it go along, because they may be imported, unless they are expected there.
+    Only if the submission has no such folder at all, and has a file of the right name: the least deep one counts.
+    Modules and packages beside it go along, because they may be imported, unless they are expected there.
     """
     notes: list[str] = []
     for folder in sorted({name.rpartition("/")[0] for name in expected if name.count("/") == 1}):
@@ -31,12 +31,13 @@ def placed(entries: Sequence[Entry], expected: Collection[str]) -> tuple[list[En
 def _outside(entries: Sequence[Entry], folder: str, expected: Collection[str]) -> dict[str, str]:
     """The files that belong in a folder, and the names they get."""
     paths = [PurePosixPath(one.name) for one in entries if not one.folder and left_behind(one.name) is None]
-    if not paths or any(part.casefold() == folder for one in entries for part in one.name.split("/")):
+    if any(folder in path.parts[:-1] for path in paths):
         return {}
-    top = PurePosixPath(os.path.commonpath([path.parent for path in paths]))
+    homes = [path.parent for path in paths if f"{folder}/{path.name}" in expected and len(path.parts) <= DEPTH + 1]
+    if not homes:
+        return {}
+    top = min(homes, key=lambda home: (len(home.parts), home.as_posix()))
     modules = [path for path in paths if path.suffix == ".py" and path.parent == top]
-    if not any(f"{folder}/{path.name}" in expected for path in modules):
-        return {}
     packages = {path.parent for path in paths if path.name == "__init__.py" and path.parent.parent == top}
     moved = [path for path in modules if path.name not in expected]
     moved += [path for path in paths if packages & set(path.parents)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,12 +18,12 @@ from autograder import entries, zips
 from autograder.entries import MIB, Refused, Source, decoded, left_behind, measured, quoted
 from autograder.errors import UserError
 from autograder.folders import listed, member_entries, opened
-from autograder.intake import ARCHIVES
+from autograder.intake import ARCHIVES, METADATA
+from autograder.naming import forms
 from autograder.people import Entry, Person, Student, moment, stamp
 
 __all__ = ["Entry", "Source", "Student", "read_roster"]
 
-METADATA = "submission_metadata.yml"
 SUBMISSION = "submission_"  # how folders of an export begin
 MAX_METADATA = 50 * MIB
 NOT_IN_YAML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -57,7 +58,8 @@ def read_roster(paths: Sequence[Path], out: Path | None = None) -> list[Entry]:
     A zip or folder with `submission_metadata.yml` beside folders `submission_...` is a Gradescope export, and a zip in
     which all files are named as Canvas does is a Canvas download. A student could make such a thing to pose as others,
     so it is taken only if it is the one path given, and refused as a submission otherwise.
-    Any other zip is one submission.
+    A zip with several zips in it and nothing else is a class, too, if it is the one path given: each of them is one
+    submission. Otherwise it is one student's, and the intake opens them. Any other zip is one submission.
     A folder with something at its top that submissions have there (OWN_FOLDERS, OWN_FILES) is one submission; if it
     holds one folder and nothing else, that decides. Any other, if it is the one path given, is a folder of submissions:
     each zip, folder, .py and .ipynb in it is one, unless there are none: then the folder is. Of several folders, as in
@@ -126,22 +128,40 @@ class _Level:
         return bool(named) and not others and not self.folders
 
     @property
+    def is_class(self) -> bool:
+        """Several zips and nothing else."""
+        return len(self.files) > 1 and not self.folders and all(_is_zip(name) for name in self.files)
+
+    @property
     def is_submission(self) -> bool:
         return any(name.casefold() in OWN_FOLDERS for name in self.folders) or bool(self.own_files)
 
     @property
     def own_files(self) -> list[str]:
-        """What only a submission has at its top. Canvas puts a student's name before it."""
-        return [name for name in self.files if OWN_FILES.fullmatch(name.casefold()) and not CANVAS.fullmatch(name)]
+        """What only a submission has at its top, be it a copy. Several copies of one file may be several students'.
+        Canvas puts a student's name before it."""
+        names = [name for name in self.files if not CANVAS.fullmatch(name)]
+        exact = [name for name in names if OWN_FILES.fullmatch(name.casefold())]
+        plain = {name: found[-1] for name in names if name not in exact and (found := forms(name))}
+        counted = Counter(plain.values())
+        return exact + [name for name, form in plain.items() if counted[form] == 1 and _is_own(form)]
 
     @property
     def others(self) -> list[str]:
         """What looks like submissions of their own."""
-        return [name for name in self.files if CANVAS.fullmatch(name) or Path(name).suffix.casefold() == ".zip"]
+        return [name for name in self.files if CANVAS.fullmatch(name) or _is_zip(name)]
 
     @property
     def only_folder(self) -> str:
         return self.folders[0] if len(self.folders) == 1 and not self.files else ""
+
+
+def _is_zip(name: str) -> bool:
+    return Path(name).suffix.casefold() == ".zip"
+
+
+def _is_own(form: str) -> bool:
+    return bool(OWN_FILES.fullmatch(form)) and form.endswith((".py", ".ipynb"))
 
 
 def _level_of_folder(folder: Path, out: Path | None = None) -> _Level:
@@ -264,6 +284,8 @@ def _in_file(path: Path, *, alone: bool) -> list[Entry]:
         with _catalogue(path) as (file, catalogue):
             top = _level_of_zip(catalogue, "").only_folder
             level = _level_of_zip(catalogue, top)
+            if alone and level.is_class:
+                return [_inner(path, name, inside) for name, inside in sorted(level.files.items())]
             if not (level.is_export or level.is_canvas):
                 return [_one(path)]
             if not alone:
@@ -271,6 +293,11 @@ def _in_file(path: Path, *, alone: bool) -> list[Entry]:
             return _canvas(path, level.files) if level.is_canvas else _export_zip(path, file, top, level)
     except (Refused, OSError, ValueError):
         return [_one(path)]
+
+
+def _inner(path: Path, name: str, inside: str) -> Entry:
+    """A zip in a zip, as a submission of its own."""
+    return Entry(Student(Path(name).stem), Source(path, members=((inside, name),)))
 
 
 def _export_zip(path: Path, file: BinaryIO, top: str, level: _Level) -> list[Entry]:

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from autograder.frames import is_own
+
 NAME = ".whereabouts"  # in the worker's own folder
 REACHED = ".reached"
 LONGEST = 1 << 14
@@ -46,7 +48,7 @@ def keeping_track(folder: Path) -> Callable[[str, int], None]:
 
 def reached(folder: Path) -> tuple[str, int] | None:
     """In the grader: the statement that a worker ran last. Forged, it only makes the forger lose that statement."""
-    number, _, file = _read(folder / REACHED).partition(" ")
+    number, _, file = read_plain(folder / REACHED).partition(" ")
     if not re.fullmatch(r"[0-9]{1,6}", number) or not file.strip():
         return None
     return file.strip(), int(number)
@@ -58,14 +60,14 @@ def ask(pid: int, folder: Path, patience: float = 0.2) -> str:
         os.kill(pid, signal.SIGUSR1)
     until = time.monotonic() + patience
     while time.monotonic() < until:
-        text = _read(folder / NAME)
+        text = read_plain(folder / NAME)
         if text.count("\n") > 1:
             return text
         time.sleep(0.01)
     return ""
 
 
-def _read(path: Path) -> str:
+def read_plain(path: Path) -> str:
     """The beginning of a plain file; never through a link, and never waiting for a pipe's other end."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -82,12 +84,11 @@ def _read(path: Path) -> str:
 
 
 def places(text: str, root: Path) -> list[tuple[str, int]]:
-    """The places in files below `root`, outermost first."""
+    """The places in files of the student's below `root`, outermost first."""
     found = []
     for match in _FRAME.finditer(text):
-        path = Path(match["file"])
-        if path.is_relative_to(root):
-            found.append((path.relative_to(root).as_posix(), int(match["line"])))
+        if is_own(match["file"], root):
+            found.append((Path(match["file"]).relative_to(root).as_posix(), int(match["line"])))
     return found[::-1]
 
 

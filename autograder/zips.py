@@ -82,7 +82,7 @@ def _entries(file: BinaryIO, named: Sequence[tuple[_Record, str]], end: int) -> 
     _refuse_bombs(records)
     starts = _data_starts(file, records, end)
     return [
-        Entry(name, record.is_folder, record.size, _reader(file, record, start), packed=True)
+        Entry(name, record.is_folder, record.size, _reader(file, record, start), record.packed)
         for name, record, start in zip(names, records, starts, strict=True)
         if name
     ]
@@ -260,13 +260,17 @@ def _refuse_bombs(records: Sequence[_Record]) -> None:
     if not records:
         return
     worst = max(records, key=lambda record: record.size / max(record.packed, 1))
-    together = (sum(record.size for record in records), sum(record.packed for record in records), worst)
-    for size, packed, record in [*((record.size, record.packed, record) for record in records), together]:
-        if size > RATIO_COUNTS_BEYOND and size > MAX_RATIO * packed:
-            raise Refused(
-                f"{quoted(record.name)} unpacks to more than {MAX_RATIO} times its size, "
-                f"beyond {RATIO_COUNTS_BEYOND // MIB} MiB; leave it out"
-            )
+    for record in records:
+        refuse_bomb(record.name, record.size, record.packed)
+    refuse_bomb(worst.name, sum(record.size for record in records), sum(record.packed for record in records))
+
+
+def refuse_bomb(name: str, size: int, packed: int) -> None:
+    if size > RATIO_COUNTS_BEYOND and size > MAX_RATIO * packed:
+        raise Refused(
+            f"{quoted(name)} unpacks to more than {MAX_RATIO} times its size, "
+            f"beyond {RATIO_COUNTS_BEYOND // MIB} MiB; leave it out"
+        )
 
 
 def _data_starts(file: BinaryIO, records: Sequence[_Record], end: int) -> list[int]:
