@@ -21,7 +21,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from autograder import pictures
+from autograder import pictures, room
 from autograder.engine import Examiner, Outcome, Sitting
 from autograder.findings import Finding, Measure
 from autograder.isolation.privileges import die_with_parent
@@ -220,6 +220,7 @@ def _fork(examiner: Examiner, seating: Seating, slot: int, only: Iterable[str] |
         os.close(reader)
         if sys.platform == "linux":
             die_with_parent()
+        room.install()  # once, and not for every request: this process runs student code and nothing else
         sitting = seating(slot)
         try:
             outcomes = examiner.examine(sitting, only)
@@ -254,8 +255,10 @@ def _outcomes(received: bytearray) -> list[Outcome]:
 def revived(row: dict[str, Any]) -> Outcome:
     """An outcome that has been JSON."""
     finding, measure = row.pop("finding"), row.pop("measure")
+    row["refused"] = tuple(row["refused"])
     if finding is not None:
         told: dict[str, Any] = {name: tuple(finding[name]) for name in ("evidence", "also")}
         told["picture"] = pictures.revived(finding["picture"])
+        told["places"] = tuple((file, line) for file, line in finding["places"])
         finding = Finding(**(finding | told))
     return Outcome(**row, finding=finding, measure=Measure(**measure) if measure else None)

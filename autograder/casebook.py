@@ -20,16 +20,22 @@ Inputs = dict[str, Argument]
 Cases = dict[str, Inputs]  # name -> inputs
 
 
+FINE = 1 << 16  # steps to 1: half precision holds 1 in steps of 1/1024, float32 in steps of 2^-23
+COARSE = 1 << 6  # products of these are exact in float32, so that large scores are the same everywhere
+
+
 class Draw:
     """Random inputs, the same on every machine."""
 
     def __init__(self, label: str) -> None:
         self.generator = torch.Generator().manual_seed(zlib.crc32(label.encode()))
 
-    def __call__(self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
-        # Rounded, so that a value reads well in a message and is the same in float32 and float64.
+    def __call__(
+        self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32, steps: int = FINE
+    ) -> Tensor:
+        # Rounded, so that a value is the same in float32 and float64; but no half precision holds it.
         drawn = torch.randn(shape, generator=self.generator, dtype=torch.float64)
-        return ((drawn * 64).round() / 64 * scale).to(dtype)
+        return ((drawn * steps).round() / steps * scale).to(dtype)
 
 
 DOUBLE = torch.float64
@@ -38,6 +44,14 @@ DOUBLE = torch.float64
 def strided(tensor: Tensor) -> Tensor:
     """The same values with the last two axes swapped in memory: not contiguous."""
     return tensor.mT.contiguous().mT
+
+
+def not_contiguous(inputs: Inputs) -> Inputs:
+    """The same inputs with those of three axes (sentences, not weights) swapped in memory."""
+    return {
+        name: strided(value) if isinstance(value, Tensor) and value.dim() == 3 else value
+        for name, value in inputs.items()
+    }
 
 
 def counting(*shape: int) -> Tensor:
@@ -70,6 +84,8 @@ def _pairwise_similarities(public: bool, draw: Draw) -> Cases:
             },
             "three sentences": {"Q": draw(3, 5, 4), "K": draw(3, 5, 4)},
             "with heads": {"Q": draw(2, 3, 5, 4), "K": draw(2, 3, 5, 4)},
+            "float64": {"Q": draw(2, 5, 3, dtype=DOUBLE), "K": draw(2, 5, 3, dtype=DOUBLE)},
+            "not contiguous": {"Q": strided(draw(2, 4, 3)), "K": strided(draw(2, 4, 3))},
         }
     return {
         "3-d": {"Q": draw(2, 7, 3), "K": draw(2, 7, 3)},
@@ -77,6 +93,7 @@ def _pairwise_similarities(public: bool, draw: Draw) -> Cases:
         "one token": {"Q": draw(3, 2, 1, 5), "K": draw(3, 2, 1, 5)},
         "one head": {"Q": draw(2, 1, 6, 4), "K": draw(2, 1, 6, 4)},
         "size one": {"Q": draw(4, 5, 1), "K": draw(4, 5, 1)},
+        "as wide as long": {"Q": draw(3, 4, 4), "K": draw(3, 4, 4)},
         "float64": {"Q": draw(3, 4, 7, dtype=DOUBLE), "K": draw(3, 4, 7, dtype=DOUBLE)},
         "not contiguous": {"Q": strided(draw(2, 3, 8, 5)), "K": strided(draw(2, 3, 8, 5))},
         "large": {"Q": draw(2, 5, 3, scale=100.0), "K": draw(2, 5, 3, scale=100.0)},
@@ -90,6 +107,8 @@ def _attn_scaled(public: bool, draw: Draw) -> Cases:
             "by hand": {"A": torch.tensor([[[6.0, 8.0], [2.0, -4.0]]]), "n_embd": 12, "n_heads": 3},
             "one head": {"A": draw(2, 5, 5), "n_embd": 7, "n_heads": 1},
             "four heads": {"A": draw(2, 4, 5, 5), "n_embd": 24, "n_heads": 4},
+            "float64": {"A": draw(3, 4, 4, dtype=DOUBLE), "n_embd": 10, "n_heads": 2},
+            "not contiguous": {"A": strided(draw(2, 5, 5)), "n_embd": 9, "n_heads": 3},
         }
     return {
         "3-d": {"A": draw(3, 6, 6), "n_embd": 10, "n_heads": 2},
@@ -111,6 +130,8 @@ def _attn_softmax(public: bool, draw: Draw) -> Cases:
             "three sentences": {"A": draw(3, 5, 5)},
             "with heads": {"A": draw(2, 3, 4, 4)},
             "scores of 10000": {"A": gappy(draw, 2, 6, 6, size=1e4)},
+            "float64": {"A": draw(3, 4, 4, dtype=DOUBLE)},
+            "not contiguous": {"A": strided(draw(2, 5, 5))},
         }
     return {
         "3-d": {"A": draw(2, 7, 7)},
@@ -139,6 +160,8 @@ def _compute_outputs(public: bool, draw: Draw) -> Cases:
             },
             "three sentences": {"A": weights(3, 5, 5), "V": draw(3, 5, 4)},
             "with heads": {"A": weights(2, 3, 5, 5), "V": draw(2, 3, 5, 4)},
+            "float64": {"A": weights(2, 4, 4, dtype=DOUBLE), "V": draw(2, 4, 3, dtype=DOUBLE)},
+            "not contiguous": {"A": strided(weights(2, 5, 5)), "V": strided(draw(2, 5, 3))},
         }
     return {
         "3-d": {"A": weights(2, 7, 7), "V": draw(2, 7, 3)},
@@ -168,6 +191,8 @@ def _apply_causal_mask(public: bool, draw: Draw) -> Cases:
             "by hand": case(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])),
             "three sentences": case(draw(3, 5, 5)),
             "with heads": case(draw(2, 3, 4, 4)),
+            "float64": case(draw(3, 4, 4, dtype=DOUBLE)),
+            "not contiguous": case(strided(draw(2, 5, 5))),
         }
     return {
         "3-d": case(draw(2, 7, 7)),
@@ -189,6 +214,9 @@ def _split_heads(public: bool, draw: Draw) -> Cases:
             "two tokens by hand": {"x": counting(1, 2, 4) + 1, "n_heads": 2},
             "three heads": {"x": counting(2, 5, 12), "n_heads": 3},
             "one head": {"x": counting(2, 3, 4), "n_heads": 1},
+            "not counting": {"x": draw(2, 3, 8), "n_heads": 2},
+            "float64": {"x": draw(2, 3, 10, dtype=DOUBLE), "n_heads": 2},
+            "not contiguous": {"x": strided(draw(2, 5, 6)), "n_heads": 3},
         }
     return {
         "two heads": {"x": draw(3, 5, 8), "n_heads": 2},
@@ -209,6 +237,9 @@ def _merge_heads(public: bool, draw: Draw) -> Cases:
             "two heads by hand": {"y": torch.tensor([[[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]]])},
             "three heads": {"y": counting(2, 3, 5, 4)},
             "one head": {"y": counting(2, 1, 3, 4)},
+            "not counting": {"y": draw(2, 4, 3, 2)},
+            "float64": {"y": draw(2, 3, 4, 5, dtype=DOUBLE)},
+            "not contiguous": {"y": draw(2, 4, 3, 5).transpose(1, 2)},
         }
     return {
         "two heads": {"y": draw(3, 2, 5, 4)},
@@ -228,7 +259,8 @@ def _self_attention(public: bool, draw: Draw) -> Cases:
         scale = float(options.get("scale", 1.0))  # type: ignore[arg-type]
         dtype = options.get("dtype", torch.float32)
         assert isinstance(dtype, torch.dtype)
-        q, k, v = (draw(batch, tokens, width, scale=s, dtype=dtype) for s in (scale, scale, 1.0))
+        steps = COARSE if scale > 1 else FINE
+        q, k, v = (draw(batch, tokens, width, scale=s, dtype=dtype, steps=steps) for s in (scale, scale, 1.0))
         return {"Q": q, "K": k, "V": v, "n_heads": heads, "causal": causal}
 
     if public:
@@ -238,9 +270,10 @@ def _self_attention(public: bool, draw: Draw) -> Cases:
             "checkpoint 3: three heads, causal": case(2, 5, 12, 3, True),
             "one token": case(2, 1, 12, 3, True),
             MAP: case(1, 4, 10, 2, True) | {"V": one_hot(1, 4, 2, 5)},
+            f"{MAP}, three heads": case(1, 3, 12, 3, False) | {"V": one_hot(1, 3, 3, 4)},
+            "float64": case(2, 3, 8, 2, True, dtype=DOUBLE),
+            "not contiguous": not_contiguous(case(2, 4, 6, 2, True)),
         }
-    strange = case(3, 7, 10, 2, True)
-    strange |= {name: strided(value) for name, value in strange.items() if isinstance(value, Tensor)}
     return {
         "one head, no mask": case(2, 7, 5, 1, False),
         "one head, causal": case(3, 6, 4, 1, True),
@@ -250,7 +283,7 @@ def _self_attention(public: bool, draw: Draw) -> Cases:
         "one token": case(4, 1, 6, 2, True),
         "two tokens": case(4, 2, 15, 3, True),
         "float64": case(2, 7, 20, 4, True, dtype=DOUBLE),
-        "not contiguous": strange,
+        "not contiguous": not_contiguous(case(3, 7, 10, 2, True)),
         "large": case(2, 6, 12, 3, True, scale=64.0),
         "long": case(2, 32, 24, 4, True),
     }
@@ -278,6 +311,8 @@ def _apply_rotary_emb(public: bool, draw: Draw) -> Cases:
             "two tokens by hand": {"x": torch.tensor([[[[1.0, 0.0], [1.0, 0.0]]]]), "rope_cache": rotations(2, 2)},
             "three heads": {"x": draw(2, 3, 5, 8), "rope_cache": rotations(8, 5)},
             "a longer cache": {"x": draw(2, 3, 4, 6), "rope_cache": rotations(6, 9)},
+            "float64": {"x": draw(2, 3, 4, 6, dtype=DOUBLE), "rope_cache": rotations(6, 4)},
+            "not contiguous": {"x": laid_out(draw(2, 3, 4, 8), (0, 2, 1, 3)), "rope_cache": rotations(8, 5)},
         }
 
     def slower(dim: int, positions: int) -> Tensor:
@@ -285,7 +320,7 @@ def _apply_rotary_emb(public: bool, draw: Draw) -> Cases:
 
     return {
         "4-d": {"x": draw(2, 3, 7, 4), "rope_cache": slower(4, 7)},
-        "3-d": {"x": draw(3, 5, 6), "rope_cache": slower(6, 5)},
+        "three pairs": {"x": draw(3, 2, 5, 6), "rope_cache": slower(6, 5)},
         "one pair": {"x": draw(3, 4, 5, 2), "rope_cache": slower(2, 5)},
         "one token": {"x": draw(3, 2, 1, 6), "rope_cache": slower(6, 1)},
         "one token, longer cache": {"x": draw(2, 3, 1, 8), "rope_cache": slower(8, 5)},
@@ -294,7 +329,6 @@ def _apply_rotary_emb(public: bool, draw: Draw) -> Cases:
         "float64": {"x": draw(2, 3, 5, 8, dtype=DOUBLE), "rope_cache": slower(8, 7)},
         "not contiguous": {"x": laid_out(draw(2, 3, 5, 10), (0, 2, 1, 3)), "rope_cache": slower(10, 5)},
         "far away": {"x": draw(1, 1, 512, 4), "rope_cache": slower(4, 512)},
-        "a cache in float64": {"x": draw(2, 2, 3, 6), "rope_cache": slower(6, 4).double()},
     }
 
 
@@ -327,6 +361,8 @@ def _causal_self_attention(public: bool, draw: Draw) -> Cases:
             "with RoPE": case(2, 5, 12, 3, 7, rope=True),
             "one token": case(3, 1, 8, 2, 5, rope=True),
             MAP: readable(case(1, 5, 12, 2, 8, rope=True)),
+            "float64": case(2, 4, 6, 3, 5, rope=True, dtype=DOUBLE),
+            "not contiguous": not_contiguous(case(2, 4, 6, 3, 5, rope=True)),
         }
     return {
         "two heads": case(3, 4, 10, 2, 6, rope=False),
@@ -338,6 +374,7 @@ def _causal_self_attention(public: bool, draw: Draw) -> Cases:
         "one token": case(4, 1, 6, 3, 5, rope=False),
         "float64": case(2, 5, 12, 3, 8, rope=False, dtype=DOUBLE),
         "RoPE, float64": case(2, 6, 20, 5, 8, rope=True, dtype=DOUBLE),
+        "not contiguous": not_contiguous(case(3, 5, 8, 2, 6, rope=True)),
         "long": case(2, 32, 24, 4, 40, rope=True),
     }
 

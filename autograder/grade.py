@@ -24,12 +24,14 @@ import torch
 from autograder.batch import Serving, Task, examine_in_workers
 from autograder.course import Course
 from autograder.dens import den
-from autograder.engine import OUT_OF_TIME, Examiner, Outcome, Sitting, collect
+from autograder.engine import OUT_OF_TIME, Examiner, Outcome, Sitting, collect, unrecognised
+from autograder.entries import few
 from autograder.errors import UserError
+from autograder.exercises import DEFINES
 from autograder.files import remove_tree, write_atomically
 from autograder.gradescope import results, text_of, versions
 from autograder.held_out import Answers, supplied
-from autograder.intake import Intake, Refused, take_in
+from autograder.intake import Intake, Refused, Section, take_in
 from autograder.isolation import Layers, processes
 from autograder.page import page
 from autograder.people import Entry, Student
@@ -119,7 +121,7 @@ class _Run:
         self.entries, self.setting, self.out, self.told, self.regrade = entries, setting, out, told, regrade
         self.seen = seen
         self.records: dict[int, Record] = {}
-        self.expected = {file for files in setting.course.files.values() for file in files}
+        self.sections = sections(setting.course)
         self.hashes = {
             "course": digest([setting.course.path]),
             "checks": digest(setting.folders),
@@ -150,7 +152,7 @@ class _Run:
     def _taken_in(self, entry: Entry, tree: Path) -> Intake | str:
         """Or why not. Where there is nothing to grade, a person must look: no points are not the same as 0."""
         try:
-            intake = take_in(entry.source, tree, self.expected)
+            intake = take_in(entry.source, tree, self.sections)
         except Refused as refused:
             return str(refused)
         except UserError as error:  # the disk's fault, and perhaps only too small for this one
@@ -160,8 +162,12 @@ class _Run:
         return intake.why_nothing or intake
 
     def examined(self, tree: Tree, examined: Examined) -> None:
-        found = rows(self.setting.course, examined.outcomes)
-        trouble = trouble_with(examined.outcomes, found, examined.trouble)
+        unsure = tree.intake.unsure
+        outcomes = [
+            unrecognised(one, unsure.get(DEFINES.get(one.exercise, one.exercise), "")) for one in examined.outcomes
+        ]
+        found = rows(self.setting.course, outcomes)
+        trouble = trouble_with(outcomes, found, examined.trouble)
         content = results(self.setting.course, found, examined.layers, tree.intake, trouble, self.hashes)
         content["extra_data"]["versions"] = examined.versions
         self._write(tree.position, tree.student, content, examined.seconds)
@@ -208,9 +214,27 @@ def trouble_with(outcomes: Sequence[Outcome], found: Sequence[Row], known: str =
         return f"some checks were not run, because {OUT_OF_TIME}; they count as 0"
     if not any(row.verdict == "could not check" for row in found):
         return ""
-    reasons = {outcome.trouble for outcome in outcomes if outcome.trouble and "\n" not in outcome.trouble}
+    foreign = [outcome for outcome in outcomes if outcome.unrecognised]
+    ours = any(outcome.verdict == "could not check" and not outcome.unrecognised for outcome in outcomes)
+    if foreign and not ours and not known:
+        titles = dict.fromkeys(row.item.section for row in found if any(one.unrecognised for one in row.outcomes))
+        return f"could not grade '{few([*titles], 2)}': {foreign[0].trouble}"
+    reasons = {one.trouble for one in outcomes if one.trouble and "\n" not in one.trouble and not one.unrecognised}
     why = f" ({known or min(reasons)})" if known or reasons else ""
     return f"some checks could not be run; the fault is ours{why}"
+
+
+def sections(course: Course) -> list[Section]:
+    """What is looked for in submissions: exercises, by the files that may hold them."""
+    grouped: dict[tuple[str, ...], list[str]] = {}
+    for item in course.graded:
+        grouped.setdefault(item.files, []).append(item.slug)
+    found = []
+    for files, slugs in grouped.items():
+        names = [DEFINES.get(slug, slug) for slug in slugs]
+        own = {DEFINES.get(slug, slug) for slug in slugs if not course.items[slug].given}
+        found.append(Section(files, {name: names.count(name) for name in names}, frozenset(names) - own))
+    return found
 
 
 def here(setting: Setting, zygote: Zygote | None = None, *, ahead: bool = True) -> Examination:
@@ -255,8 +279,9 @@ def _serving(zygote: Zygote, setting: Setting, first_user: int, answers: Answers
         if setting.layers.own_user:
             user = first_user + slot
             _give(root, user)
-        channel = RemoteChannel(zygote, root, task.files, setting.course, setting.layers, setting.limits, user)
-        return Sitting(setting.course, Submission(channel), channel.close, setting.until, answers)
+        course, layers, limits, until = setting.course, setting.layers, setting.limits, setting.until
+        channel = RemoteChannel(zygote, root, task.files, course, layers, limits, user, until)
+        return Sitting(course, Submission(channel), channel.close, until, answers)
 
     return serve
 

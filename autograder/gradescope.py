@@ -57,6 +57,9 @@ def results(
             "title": course.title,
             "summary": _summary(rows, intake, trouble),
             "advice": [asdict(one) for one in told],
+            # For course staff: what was noted of each exercise, and what the walls refused, in words of a fixed list.
+            "notes": _notes(rows),
+            "refused": sorted({word for row in rows for outcome in row.outcomes for word in outcome.refused}),
             "isolation": layers.name,
             "layers": asdict(layers),
             "versions": versions(),
@@ -64,6 +67,13 @@ def results(
             "could_not_grade": inert(trouble),
         },
     }
+
+
+def _notes(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """Each note once, though public and hidden checks may both say it; a number that was measured is no news."""
+    outcomes = [(row.item.slug, outcome) for row in rows for outcome in row.outcomes]
+    said = {(slug, outcome.note): None for slug, outcome in outcomes if outcome.note and outcome.measure is None}
+    return [{"exercise": slug, "note": inert(note)} for slug, note in said]
 
 
 def _leaders(slug: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -116,7 +126,7 @@ def _test(course: Course, row: Row, names: Sequence[str]) -> dict[str, Any]:
         "score": row.score,
         "max_score": row.points,
         "status": "passed" if row.verdict == "passed" else "failed",
-        "output": output if checks else "This could not be checked.",
+        "output": "\n\n".join(filter(None, (row.remark, output))) if checks else "This could not be checked.",
         "visibility": _visibility(row),
         "tags": [row.part],
         "extra_data": {
@@ -128,6 +138,7 @@ def _test(course: Course, row: Row, names: Sequence[str]) -> dict[str, Any]:
             "verdict": row.verdict,
             "extra_credit": item.extra_credit,
             "file": file,
+            "carried": row.remark,
             "checks": checks,
         },
     }
@@ -145,6 +156,8 @@ def _check(row: Row, outcome: Outcome, names: Sequence[str]) -> dict[str, Any]:
     return {
         "name": outcome.name,
         "claim": outcome.claim,
+        "counts": outcome.counts,
+        "worth": row.worth(outcome),
         "verdict": outcome.verdict,
         "note": outcome.note,
         "kind": finding.kind if finding else "",

@@ -13,6 +13,17 @@ from autograder.gradescope import text_of
 from autograder.people import Student
 
 
+@dataclass(frozen=True, order=True)
+class Note:
+    """Something that costs nothing, about an exercise, or '' about the files."""
+
+    exercise: str
+    note: str
+
+    def text(self) -> str:
+        return f"{self.exercise}: {self.note}" if self.exercise else self.note
+
+
 @dataclass(frozen=True)
 class Record:
     """One submission's end."""
@@ -26,6 +37,8 @@ class Record:
     trouble: str  # why it could not be graded, if so
     isolation: str
     seconds: float
+    notes: tuple[Note, ...] = ()  # what cost nothing and is good to know
+    refused: tuple[str, ...] = ()  # what its code tried and the sandbox refused: "fork", "socket"
     kept: bool = False  # graded in an earlier run
 
     @property
@@ -60,7 +73,22 @@ class Record:
             trouble=extra["could_not_grade"],
             isolation=extra["isolation"],
             seconds=content["execution_time"],
+            notes=_notes(content),
+            refused=tuple(sorted({str(word) for word in extra.get("refused", [])})),  # older results have none
         )
+
+
+def _notes(content: Mapping[str, Any]) -> tuple[Note, ...]:
+    """What the grader noticed, and the claims that are notes and do not hold. Where an exercise earns nothing, those
+    may only follow from that."""
+    found = {Note(str(one["exercise"]), str(one["note"])): None for one in content["extra_data"].get("notes", [])}
+    for test in content["tests"]:
+        about = test["extra_data"]
+        if test["score"] > 0 or about["verdict"] == "passed":
+            for check in about["checks"]:
+                if check.get("counts") == "note" and check["verdict"] == "failed":
+                    found[Note(about["exercise"], f"this does not hold: {check['claim']}")] = None
+    return tuple(found)
 
 
 def digest_of(content: Mapping[str, Any]) -> str:

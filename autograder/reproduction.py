@@ -8,19 +8,32 @@ that do not depend on the parameters were not learnt. Where too few are right to
 from __future__ import annotations
 
 import math
+import re
 import secrets
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from autograder.course import PARAMS, Course, Item
 from autograder.exercises import PREDICTIONS
-from autograder.findings import CheckFailed, Measure
+from autograder.findings import MISSING, CheckFailed, Measure
 from autograder.held_out import SPLITS, Answers, HeldOut, Question, Split
 from autograder.perform import Reply, Script
-from autograder.predictions import DATA, ENDINGS, accuracy, files_of, is_right, lines_of, normalised, parameters_of, say
-from autograder.submission import Submission
+from autograder.predictions import (
+    DATA,
+    ENDINGS,
+    accuracy,
+    files_of,
+    is_right,
+    lines_of,
+    normalised,
+    parameters_of,
+    say,
+)
+from autograder.submission import THERE, Submission
 
 SCRIPT, CORPUS = "src/run.py", "wiki.txt"
 MAX_CODE = 1 << 20  # bytes of all modules in src/ together
@@ -31,6 +44,7 @@ UNLEARNT = 0.25  # of the right answers may come out of scrambled parameters,
 CHANCE = 1e-5  # or more, if that is chance:
 LUCK = 0.1  # the least that an answer may be right by chance
 SHOWN = 40  # letters of a prediction
+NAMED = 4  # modules that are missing
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,7 @@ def are_reproduced(submission: Submission, slug: str, course: Course, answers: A
         script = _script(item, code, numbers, sampled[split], known)
         replies[split, scrambled] = submission.run(script, max(1, item.deadline // RUNS))
     # Judged in one order, so that the same submission is told the same.
+    _say_what_is_not_there(item, code, [replies[split, False] for split in SPLITS])
     differing = sum(_differing(item, sampled[split], _lines(replies[split, False])) for split in SPLITS)
     right = [one for split in SPLITS if True in kinds for one in _right(sampled[split], replies[split, True])]
     for group in (*SPLITS, "all"):
@@ -84,6 +99,29 @@ def _code(submission: Submission, item: Item) -> dict[str, Path | bytes]:
     if sum(path.stat().st_size for path in modules.values()) > MAX_CODE:
         say("shape", item, f"src/ holds more than {MAX_CODE >> 20} MiB of code; tables belong elsewhere")
     return {**modules}
+
+
+_IMPORTED = re.compile(r"^(?:from[ \t]+(\w+)[\w.]*[ \t]+import\b|import[ \t]+(\w+))", re.MULTILINE)
+
+
+def _say_what_is_not_there(item: Item, code: dict[str, Path | bytes], replies: Sequence[Reply | CheckFailed]) -> None:
+    """Python stops at the first module that is missing. If it did, all of them are named, by what the files say."""
+    stopped = [reply.finding for reply in replies if isinstance(reply, CheckFailed)]
+    if not any("ModuleNotFoundError" in f"{one.headline} {one.where}" for one in stopped):
+        return
+    there = {Path(name).stem for name in code} | {Path(name).parent.name for name in code} | sys.stdlib_module_names
+    missing: dict[str, str] = {}
+    for name, source in code.items():
+        text = source.read_text(errors="replace") if isinstance(source, Path) else ""
+        for found in _IMPORTED.finditer(text):
+            module = found[1] or found[2]
+            if module not in there and not module.startswith("_") and find_spec(module) is None:
+                missing.setdefault(module, name)
+    if missing:
+        each = [f"{MISSING}{module}, which {user} imports" for module, user in missing.items()]
+        more = [f"and {len(each) - NAMED} more; see the imports in your files"] if len(each) > NAMED else []
+        count = "a module is" if len(each) == 1 else f"{len(each)} modules are"
+        say("missing", item, f"{SCRIPT} could not be run: {count} missing", *each[:NAMED], *more, *THERE)
 
 
 def _sampled(split: Split, lines: list[str], slug: str, course: Course, known: HeldOut) -> _Sampled:

@@ -17,12 +17,15 @@ from autograder.batch import Candidate as Waiting
 from autograder.batch import examine_all
 from autograder.course import PARTS, Course
 from autograder.engine import Examiner, Outcome, collect
+from autograder.forms import FORMS
 from autograder.held_out import Answers
 from autograder.loading import forget
 from autograder.local import sitting
 from autograder.mistakes import Mistake
 from autograder.mutants import Sources, lay_out
 from autograder.results import lost, rows, score
+
+ORIGINALS = ("cs224n",)  # courses whose real submissions must be graded as the original would
 
 
 @dataclass(frozen=True)
@@ -99,19 +102,29 @@ def verify(
 ) -> tuple[list[Line], Confusion]:
     """Examine all candidates; returns the table, and which mistakes were taken for which."""
     default = next(course for course in courses if course.name == "default")
-    of_code = default.of_code  # predictions are judged with the solutions; nobody trains every mutant
+    # Predictions are judged with the solutions; nobody trains every mutant.
+    of_code = {course.name: course.of_code for course in courses}
     lines: list[Line] = []
     confusion = Confusion(table)
 
     def run(examiner: Examiner) -> None:
         for course in courses:
             lines.extend(_coverage(examiner, course))
-        solved = _warm_up(examiner, sources.solved(), of_code)
+        solved = {name: _warm_up(examiner, sources.solved(), course) for name, course in sorted(of_code.items())}
         candidates = [_solution(sources, course) for course in courses]
         candidates += [_stubs(sources, course) for course in courses]
         candidates += [_lazy(sources, default, kind) for kind in lazy.ANSWERS]
-        candidates += [_variant(sources, of_code, variant, solved) for variant in variants]
-        candidates += [_mutant(sources, of_code, mistake, solved, confusion) for mistake in table]
+        candidates += [
+            _variant(sources, of_code[name], variant, solved[name])
+            for variant in variants
+            for name in _where_right(variant, of_code)
+        ]
+        candidates += [_mutant(sources, of_code["default"], mistake, solved["default"], confusion) for mistake in table]
+        candidates += [
+            _in_form(sources, of_code["default"], mistake, form)
+            for mistake in table
+            for form in FORMS.get(mistake.exercise, ())
+        ]
         lines.extend(_examined(examiner, candidates, answers, jobs, told))
 
     collect(folders, run)
@@ -190,6 +203,15 @@ def _lazy(sources: Sources, course: Course, kind: str) -> Candidate:
     return Candidate(f"lazy: {kind}", course, lazy.submission(sources.texts, kind), judge)
 
 
+def _where_right(variant: Mistake, courses: Mapping[str, Course]) -> list[str]:
+    """The courses in which a variant must have full marks: ours, and those that ask for what the original does; or
+    those that it names, if it is right only there."""
+    named = [name for name in variant.courses if name in courses]
+    if "default" not in named:
+        return named
+    return [*named, *(name for name in ORIGINALS if name in courses and variant.exercise in courses[name].items)]
+
+
 def _variant(sources: Sources, course: Course, variant: Mistake, solved: list[Outcome]) -> Candidate:
     """Right but unusual: full marks, and no word of blame."""
     texts = sources.mutant(variant)
@@ -197,12 +219,13 @@ def _variant(sources: Sources, course: Course, variant: Mistake, solved: list[Ou
 
     def judge(outcomes: list[Outcome]) -> Line:
         losing = lost(course, outcomes)
-        bad = [outcome for outcome in outcomes if outcome.verdict != "passed"]
+        bad = [outcome for outcome in outcomes if outcome.verdict != "passed" and outcome.counts != "note"]
         found = f"loses {_names(losing)}" if losing else "full marks"
-        return Line(f"right: {variant.slug}", "full marks", found, not losing and not bad, _why(bad))
+        return Line(what, "full marks", found, not losing and not bad, _why(bad))
 
+    what = f"right: {variant.slug}" + (f" in {course.name}" if course.name != "default" else "")
     carried = [outcome for outcome in solved if outcome.exercise not in touched]
-    return Candidate(f"right: {variant.slug}", course, texts, judge, touched, carried)
+    return Candidate(what, course, texts, judge, touched, carried)
 
 
 def _mutant(
@@ -220,14 +243,48 @@ def _mutant(
         elsewhere = {finding.cause for finding in wrong} - {""}
         named = own == {mistake.slug} and not elsewhere  # no other name, in no exercise
         found = _names(losing) if named else f"{_names(losing)}; named {_names(own | elsewhere)}"
-        if losing == mistake.breaks and named:
+        off = _shares(course, mistake, outcomes)
+        if losing == mistake.breaks and named and not off:
             others = len(losing) - 1
-            found = f"loses {mistake.exercise}" + (f" and {others} built on it" if others else "") + ", named"
-        held = losing == mistake.breaks and named and not broken
-        return Line(mistake.slug, _names(mistake.breaks), found, held, _why(broken))
+            which = f"{', '.join(sorted(mistake.loses))} of " if mistake.loses else ""
+            found = f"loses {which}{mistake.exercise}" + (f" and {others} built on it" if others else "") + ", named"
+        held = losing == mistake.breaks and named and not broken and not off
+        return Line(mistake.slug, _names(mistake.breaks), f"{found}; {off}" if off else found, held, _why(broken))
 
     carried = [outcome for outcome in solved if outcome.exercise not in touched]
     return Candidate(mistake.slug, course, texts, judge, touched, carried)
+
+
+def _shares(course: Course, mistake: Mistake, outcomes: Sequence[Outcome]) -> str:
+    """What is wrong with the points that a mistake leaves its own exercise, or "".
+
+    Most mistakes cost the core, and with it all that the part is worth (the hidden one, if it is worth anything). Those
+    that break further claims only cost the points of just these.
+    """
+    mine = [row for row in rows(course, outcomes) if row.item.slug == mistake.exercise and row.points]
+    row = next((row for row in mine if row.part == "hidden"), mine[0])
+    failing = [outcome for outcome in row.outcomes if outcome.verdict != "passed" and outcome.counts != "note"]
+    claims = {outcome.name.removeprefix(f"test_{mistake.exercise}_") for outcome in failing}
+    left = row.points - sum(outcome.worth for outcome in failing) if mistake.loses else 0
+    if mistake.loses and claims != mistake.loses:
+        return f"breaks {_names(claims)}, not {_names(mistake.loses)}"
+    return "" if row.score == left else f"keeps {row.score} of {row.points} {row.part} points, not {left}"
+
+
+def _in_form(sources: Sources, course: Course, mistake: Mistake, form: str) -> Candidate:
+    """The same mistake in another form in which a right answer is accepted: it must be named all the same."""
+    home = sources.home[mistake.region]
+    texts = sources.mutant(mistake)
+    texts[home] += FORMS[mistake.exercise][form]
+    what = f"{mistake.slug} as {form}"
+
+    def judge(outcomes: list[Outcome]) -> Line:
+        own = {o.finding.cause for o in outcomes if o.finding and o.exercise == mistake.exercise} - {""}
+        broken = [outcome for outcome in outcomes if outcome.verdict == "could not check"]
+        held = own == {mistake.slug} and not broken
+        return Line(what, mistake.slug, "named" if held else f"named {_names(own)}", held, _why(broken))
+
+    return Candidate(what, course, texts, judge, [mistake.exercise])
 
 
 def _touched(course: Course, before: dict[str, str], after: dict[str, str]) -> list[str]:

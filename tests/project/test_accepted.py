@@ -18,7 +18,28 @@ def test_masks_that_only_fit_the_students_own_are_fine(examine, sources):
         "torch.ones(n_tok, n_tok, dtype=torch.bool).tril()", "torch.ones(n_tok, n_tok).tril()"
     )
     text = text.replace("A.masked_fill(mask == 0, -math.inf)", "A + (1 - mask) * -1e9")
-    assert failures(examine({file: text}, STEPS)) == []
+    wrong = {name for name, _, _ in failures(examine({file: text}, STEPS))}
+    assert wrong == {"test_apply_causal_mask_takes_every_kind_of_mask"}  # worth a point; the core is right
+
+
+def test_a_cache_may_be_float64_if_x_keeps_its_dtype(examine, sources):
+    """apply_rotary_emb is given caches as one's own precompute_rotary_emb makes them, and answers in x's dtype."""
+    file, only = "src/attention.py", ["precompute_rotary_emb", "apply_rotary_emb", "causal_self_attention"]
+    text = sources.texts[file].replace("dim=-1)  # (max_positions, dim/2, 2)", "dim=-1).double()")
+    text = text.replace("rope_cache[: x.size(-2)].to(x.dtype).unbind(-1)", "rope_cache[: x.size(-2)].unbind(-1)")
+    right = text.replace("return rotated.flatten(-2)", "return rotated.flatten(-2).type_as(x)")
+    assert text != sources.texts[file] and failures(examine({file: right}, only)) == []
+    wrong = failures(examine({file: text}, only))
+    assert ("test_apply_rotary_emb_matches_reference", "public") in {(name, part) for name, part, _ in wrong}
+    assert any("dtype float64, expected float32" in headline for _, _, headline in wrong)
+    alone = failures(examine({file: right}, ["apply_rotary_emb"]))  # the dtype is asked for, if it was not seen
+    assert alone == []
+
+
+def test_a_cache_that_cannot_be_made_costs_only_itself(examine, sources):
+    file = "src/attention.py"
+    text = sources.texts[file] + "\n\ndef precompute_rotary_emb(dim, max_positions):\n    raise ValueError\n"
+    assert {name for name, _, _ in failures(examine({file: text}, ["apply_rotary_emb"]))} == set()
 
 
 def test_rotations_may_be_kept_as_a_complex_buffer(examine, sources):
@@ -41,7 +62,8 @@ def test_two_steps_may_share_another_convention(examine, sources):
     text = text.replace("torch.ones(n_tok, n_tok, dtype=torch.bool).tril()", "torch.ones(n_tok, n_tok).triu(1)")
     text = text.replace("A.masked_fill(mask == 0, -math.inf)", "A.masked_fill(mask != 0, -math.inf)")
     wrong = {name.split("_matches")[0] for name, _, _ in failures(examine({file: text}, STEPS))}
-    assert wrong == {"test_make_causal_mask"}  # apply_causal_mask is right with the student's own mask
+    # The core of apply_causal_mask is right with the student's own mask.
+    assert wrong == {"test_make_causal_mask", "test_apply_causal_mask_takes_every_kind_of_mask"}
 
 
 @pytest.mark.parametrize(("length", "slack"), [(20, 1.0), (60, 1.009)])

@@ -10,7 +10,9 @@ import pytest
 from autograder.__main__ import main
 from autograder.course import read_course
 from autograder.exercises import ASKING
+from autograder.forms import FORMS
 from autograder.held_out import supplied, unknown
+from autograder.mistakes import read_table
 from autograder.mutants import Sources, lay_out
 from autograder.verify import Line, table_text, verify
 
@@ -70,6 +72,33 @@ def test_gate_stops_a_mistake_that_is_not_named(gate, table, monkeypatch):
     wrong = off(gate("odd"))
     assert wrong["attn_scaled.divided_by_three"].found.endswith("named nothing")
     assert wrong["confusion table is clean"].notes == ("attn_scaled.divided_by_three was named nothing",)
+
+
+def test_gate_judges_a_variant_by_the_courses_that_it_names(root, gate, table):
+    variants = {one.slug: one for one in read_table(root / "solutions/variants", "variant")}
+    original = variants["span_corruption.stripped_and_rounded"]
+    assert original.courses == ("cs224n",)
+    wrong = off(gate(variants=[replace(original, courses=("default",))]))
+    assert "right: span_corruption.stripped_and_rounded" in wrong  # our own courses ask for more
+
+
+def test_gate_knows_what_share_a_mistake_costs(gate, table, monkeypatch):
+    """One that costs the core must not keep it; one that costs a further claim must cost that one alone."""
+    cheap = table["attn_scaled.scaled_in_float32"]
+    monkeypatch.setitem(table, cheap.slug, replace(cheap, loses=frozenset()))
+    assert off(gate(cheap.slug))[cheap.slug].found.endswith("keeps 2 of 3 hidden points, not 0")
+    monkeypatch.setitem(table, cheap.slug, replace(cheap, loses=frozenset({"lets_gradients_flow"})))
+    assert "breaks keeps_dtype_and_layout, not lets_gradients_flow" in off(gate(cheap.slug))[cheap.slug].found
+    dear = table["attn_scaled.not_scaled"]
+    monkeypatch.setitem(table, dear.slug, replace(dear, loses=frozenset({"keeps_dtype_and_layout"})))
+    assert dear.slug in off(gate(dear.slug))
+
+
+def test_gate_tries_other_forms_of_an_answer(gate, monkeypatch):
+    slug = "make_causal_mask.upper_triangle"
+    assert {f"{slug} as {form}" for form in ("float32", "int64", "uint8")} <= {line.what for line in gate(slug)}
+    monkeypatch.setitem(FORMS["make_causal_mask"], "float32", "\n\ndef make_causal_mask(n_tok):\n    return None\n")
+    assert {what for what in off(gate(slug)) if slug in what} == {f"{slug} as float32"}
 
 
 def test_gate_stops_a_variant_that_loses_points(gate, table):

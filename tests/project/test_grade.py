@@ -108,7 +108,7 @@ HARM = {  # what attn_scaled does -> what the student reads
     "exit": ("import os; os._exit(0)", "ended Python itself; do not call exit"),
     "abort": ("import os; os.abort()", "crashed Python"),
     "huge": ("return A.sum().expand(10**12)", "tensor of 1,000,000,000,000"),
-    "loop": ("while True: pass", "did not finish within 3 s\n  It was in the loop of line"),
+    "loop": ("while True: pass", "did not finish within 3 s of processor time\n  It was in the loop of line"),
     "import_loop": ("pass\n\nwhile True: pass", "while your file was loaded: did not finish within 3 s"),
 }
 

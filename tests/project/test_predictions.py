@@ -158,15 +158,22 @@ def test_files_in_order_pass_and_the_dev_accuracy_is_told(checked):
 
 def test_missing_files_are_named(checked):
     said = checked(predictions.are_in_order, "predictions_vanilla", {DEV: None})
-    assert said == f"[missing] predictions_vanilla: not handed in: {DEV} is missing"
+    handed_in = "handed in: vanilla.finetune.params"
+    test = "vanilla.pretrain.test.predictions"
+    assert said == (
+        f"[missing] predictions_vanilla: not handed in: {DEV} is missing {handed_in} missing: {DEV} handed in: {test}"
+    )
+    said = checked(predictions.are_in_order, "predictions_vanilla", {DEV: None, test: None})
+    assert said.startswith("[missing] predictions_vanilla: not handed in: 2 of 3 files are missing ")
+    assert said.endswith(f" {handed_in} missing: {DEV} missing: {test}")
 
 
 def test_nothing_handed_in_is_not_started(checked):
     none = dict.fromkeys(read_course("cs224n").items["predictions_vanilla"].files)
     for check in (predictions.are_in_order, predictions.parameters_are_plain, predictions.reach_the_threshold):
         said = checked(check, "predictions_vanilla", none)
-        assert said.startswith("[not started] predictions_vanilla: not handed in: vanilla.finetune.params and ")
-        assert said.endswith(" are missing")
+        assert said.startswith("[not started] predictions_vanilla: not handed in: all 3 files are missing ")
+        assert said.count("missing: ") == 3 and f"missing: {DEV}" in said
     assert checked(predictions.london_is_right, "london_baseline", {"london_baseline_accuracy.txt": None}) == (
         "[not started] london_baseline: not handed in: london_baseline_accuracy.txt is missing"
     )
@@ -181,6 +188,8 @@ def test_line_counts_are_checked_with_a_message(checked):
     assert "60 expected" in checked(predictions.are_in_order, "predictions_vanilla", {DEV: b""})
     test = {"vanilla.pretrain.test.predictions": b"x\n" * 61}
     assert "test: 61 lines" in checked(predictions.are_in_order, "predictions_vanilla", test)
+    both = checked(predictions.are_in_order, "predictions_vanilla", {**test, DEV: b"x"})
+    assert "dev: 1 lines, 60 expected" in both and "test: 61 lines" in both and f"These are {DEV} and vanilla" in both
     assert "more than 1 MiB" in checked(predictions.are_in_order, "predictions_vanilla", {DEV: bytes(1 << 21)})
 
 
@@ -306,11 +315,13 @@ def test_of_the_test_questions_nothing_is_shown(graded, student):
 
 
 RAISES = {
-    "raises": ("raise ValueError('LEAK')", "ValueError, src/run.py line 1"),
-    "argparse": ("import argparse\nargparse.ArgumentParser().parse_args()", "SystemExit, src/run.py line 2"),
-    "silent": ("x = 1", "FileNotFoundError"),
+    "raises": ("raise ValueError('LEAK')", "your code raised an exception"),
+    "argparse": ("import argparse\nargparse.ArgumentParser().parse_args()", "your code raised an exception"),
+    "silent": ("x = 1", "your code raised an exception"),
     "loops": ("while True: pass", "did not finish within 3 s"),
     "crash": ("import os\nos._exit(0)", "ended Python itself"),
+    "modules": ("import torch, os\nimport nowhere\nfrom nothing.x import y", "2 modules are missing"),
+    "pretends": ("raise ModuleNotFoundError('LEAK')", "your code raised an exception"),
     "short": ("import sys\nopen(sys.argv[-1], 'w').write('x\\n')", "wrote 1 lines for 40 questions of dev"),
 }
 
@@ -329,6 +340,8 @@ def test_code_that_does_not_predict_is_told_so(graded, student):
         test = row(found[name], "predictions_vanilla (hidden)")
         assert expected in test["output"] and test["score"] == 0, (name, test["output"])
         assert "LEAK" not in test["output"]
+        each = [f"missing: {module}, which src/run.py imports" in test["output"] for module in ("nowhere", "nothing")]
+        assert each == [name == "modules"] * 2 and "missing: torch" not in test["output"]
         assert found[name]["score"] == 2 and not found[name]["extra_data"]["could_not_grade"]
 
 
@@ -400,7 +413,7 @@ def test_the_same_holds_in_ones_own_process(tmp_path, student):
         reproduction.are_reproduced(submission, "predictions_rope", read_course("cs224n"), answers)
         assert submission._noted("hidden")[0] == "80 of 80 sampled predictions reproduced"
     assert before[:3] == (sys.path, sys.modules["__main__"], Path.cwd())
-    assert "model" not in sys.modules and "tqdm" not in set(sys.modules) - before[3]
+    assert not {"model", "tqdm"} & (set(sys.modules) - before[3])
 
 
 @pytest.mark.parametrize(("place", "runs"), [(None, 4), ("Nowhere", 2)])
