@@ -13,7 +13,7 @@ PLACES, LINES, WIDTH = 100, 200, 400  # most that are shown: places, lines of a 
 SAID = """These two submissions have much in common that was not given. There can be good reasons, such as shared notes,
 a common source, or short exercises, which have few right forms. Look at both before you conclude anything."""
 COUNTED = """Layout, comments, docstrings, type hints, the order of functions and the names of variables do not count.
-Neither does code that was given. Marked lines have a bar at their side."""
+Neither does code that was given, or that a third of the class has. Marked lines have a bar at their side."""
 
 
 def comparison(
@@ -32,7 +32,7 @@ def comparison(
     told = tag("div", tag("p", SAID, class_="lead"), tag("p", COUNTED, class_="quiet"), class_="first")
     notes = [f"{name}, {note}" for name, texts in ((one, one_texts), (other, other_texts)) for note in cut(texts)]
     if len(pair.places) > PLACES:
-        notes.append(f"Only the first {PLACES} of {len(pair.places):,} places are shown.")
+        notes.append(f"Only the first {PLACES} of {len(pair.places):,} places are shown; the others are in the files.")
     places = (_place(number, place, (one, other), lines) for number, place in enumerate(pair.places[:PLACES], start=1))
     heading = tag("h2", amount(len(pair.places), "place"))
     limits = [tag("ul", *(tag("li", note) for note in notes))] if notes else []
@@ -63,7 +63,7 @@ def _side(name: str, file: str, alike: tuple[int, int], lines: Sequence[str]) ->
     shown = range(max(1, first - AROUND), min(len(lines), last + AROUND, first + LINES - 1) + 1)
     rows = [_line(number, lines[number - 1], first <= number <= last) for number in shown]
     if last >= first + LINES:
-        rows.append(tag("span", f"and {amount(last - first - LINES + 1, 'more line')}", class_="rest"))
+        rows.append(tag("span", f"and {amount(last - first - LINES + 1, 'more line')}, in {file}", class_="rest"))
     where = f"line {first}" if first == last else f"lines {first} to {last}"
     caption = tag("figcaption", tag("bdi", name), ": ", tag("code", file), f", {where}")
     return tag("figure", caption, tag("pre", *rows))

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from autograder import references
 from autograder.casebook import CASEBOOK, DIFFERENTIATED, Draw, cases_for
+from autograder.compare import Tolerance
 from autograder.course import PARTS, Course
-from autograder.diagnose import Raised
+from autograder.diagnose import Raised, not_a_tensor
 from autograder.errors import UserError
 from autograder.exercises import EXERCISES, Exercise
 from autograder.files import write_files
@@ -57,7 +58,10 @@ def make(sources: Sources, table: Sequence[Mistake], course: Course, told: Calla
                 continue
             found = [
                 _with_lookalikes(
-                    case, {slug: out[item.slug, part][n] for slug, out in outputs.items() if (item.slug, part) in out}
+                    EXERCISES[item.slug],
+                    case,
+                    {slug: out[item.slug, part][n] for slug, out in outputs.items() if (item.slug, part) in out},
+                    course.tolerance(item.slug),
                 )
                 for n, case in enumerate(cases)
             ]
@@ -81,7 +85,15 @@ def _pairs(
     told: Callable[[str], None],
 ) -> dict[Key, dict[tuple[str, str], Tensor]]:
     """Fingerprints of two mistakes at once, by exercise; only those that nothing else looks like."""
-    seen = {slug: {key for key in outputs if _visible(outputs[key], solved[key])} for slug, outputs in single.items()}
+    usual = {key: [case for case in cases if not case.unusual] for key, cases in solved.items()}  # about values
+    one_alone = {
+        slug: {
+            key: [output for output, case in zip(several, solved[key], strict=True) if not case.unusual]
+            for key, several in outputs.items()
+        }
+        for slug, outputs in single.items()
+    }
+    seen = {slug: {key for key in outputs if _visible(outputs[key], usual[key])} for slug, outputs in one_alone.items()}
     wanted = {
         (one, other): [
             key
@@ -89,7 +101,8 @@ def _pairs(
             if key[1] == "public" and _worth_trying(key[0], one, other)
         ]
         for one, other in itertools.combinations(table, 2)
-        if one.region != other.region or (one.replaces != other.replaces and one.replaces and other.replaces)
+        if not (one.alone or other.alone)
+        and (one.region != other.region or (one.replaces != other.replaces and one.replaces and other.replaces))
     }
     tried = [(pair, keys) for pair, keys in wanted.items() if keys]
     told(f"{len(tried)} pairs of mistakes, each two at once")
@@ -97,10 +110,11 @@ def _pairs(
     def run(one: tuple[tuple[Mistake, Mistake], list[Key]]) -> list[list[list[float]] | None]:
         pair, keys = one
         try:
-            outputs = _outputs(_submission(kit, *pair), solved, keys)
+            outputs = _outputs(_submission(kit, *pair), usual, keys)
         except UserError:  # the one mistake has taken away the statement that the other replaces
             return [None for _ in keys]
-        return [None if (prints := _prints(given)) is None else prints.tolist() for given in outputs.values()]
+        several = [_prints(key[0], given) for key, given in outputs.items()]
+        return [None if prints is None else prints.tolist() for prints in several]
 
     found: dict[Key, dict[tuple[str, str], Tensor]] = {}
     for ((one, other), keys), several in zip(tried, spread(run, tried, os.cpu_count() or 1), strict=True):
@@ -108,8 +122,8 @@ def _pairs(
             if prints is not None:
                 found.setdefault(key, {})[one.slug, other.slug] = torch.tensor(prints, dtype=torch.float64)
     for key, pairs in found.items():
-        alone = [_prints([case.expected for case in solved[key]])]
-        alone += [_prints(outputs[key]) for outputs in single.values() if key in outputs]
+        alone = [_prints(key[0], [case.expected for case in usual[key]])]
+        alone += [_prints(key[0], outputs[key]) for outputs in one_alone.values() if key in outputs]
         known = [prints for prints in alone if prints is not None]
         found[key] = _unmistakable(key[0], pairs, known)
     return found
@@ -127,9 +141,10 @@ def _worth_trying(exercise: str, one: Mistake, other: Mistake) -> bool:
     return exercise in (one.exercise, other.exercise)
 
 
-def _prints(outputs: Sequence[Tensor | Raised]) -> Tensor | None:
-    tensors = [output for output in outputs if isinstance(output, Tensor)]
-    return torch.stack([fingerprint(tensor) for tensor in tensors]) if len(tensors) == len(outputs) else None
+def _prints(exercise: str, outputs: Sequence[Tensor | Raised]) -> Tensor | None:
+    seen_as = EXERCISES[exercise].seen_as
+    tensors = [fingerprint(seen_as(output)) for output in outputs if isinstance(output, Tensor)]
+    return torch.stack(tensors) if len(tensors) == len(outputs) else None
 
 
 def _unmistakable(
@@ -157,7 +172,7 @@ def _solve(solution: Submission, slug: str, part: str, name: str, arguments: dic
     expected = _output(solution, exercise, blank)
     if isinstance(expected, Raised):
         raise UserError(f"the solution of {slug} fails in case '{name}': {expected.text}")
-    if slug not in DIFFERENTIATED:
+    if slug not in DIFFERENTIATED or blank.unusual:
         return Case(name, arguments, expected)
     cotangent = Draw(f"{slug}/{part}/{name}")(*expected.shape, dtype=expected.dtype)
     asked = Case(name, arguments, expected, cotangent=cotangent)
@@ -177,16 +192,17 @@ def _output(submission: Submission, exercise: Exercise, case: Case) -> Tensor | 
         value = exercise.call(submission, case.forward_only()).value
     except CheckFailed as failed:
         return Raised(failed.finding.evidence[0] if failed.finding.evidence else failed.finding.headline)
-    return value if isinstance(value, Tensor) else Raised(f"returned {type(value).__name__}")
+    return value if isinstance(value, Tensor) else not_a_tensor(value)
 
 
-def _with_lookalikes(case: Case, outputs: dict[str, Tensor | Raised]) -> Case:
+def _with_lookalikes(exercise: Exercise, case: Case, outputs: dict[str, Tensor | Raised], allowed: Tolerance) -> Case:
+    """With what each mistake gives in this case, if it shows: if it is judged to be wrong, as a student's would be."""
     different = {
-        slug: output
+        slug: fingerprint(exercise.seen_as(output))
         for slug, output in outputs.items()
-        if isinstance(output, Tensor) and not close(output, case.expected, 1e-5)
+        if isinstance(output, Tensor) and exercise.judge(output, case, allowed) is not None
     }
-    raises = {slug: output.text for slug, output in outputs.items() if isinstance(output, Raised)}
+    raises = {slug: output.line for slug, output in outputs.items() if isinstance(output, Raised)}
     return Case(case.name, case.arguments, case.expected, different, raises, case.cotangent, case.gradients)
 
 

@@ -20,13 +20,22 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def mistake(
-    exercise: str, *, replaces: str = "", also_breaks: tuple[str, ...] = (), region: str = ""
+    exercise: str,
+    *,
+    replaces: str = "",
+    also_breaks: tuple[str, ...] = (),
+    region: str = "",
+    loses: tuple[str, ...] = (),
+    alone: bool = False,
+    signature: bool = False,
 ) -> Callable[[Function], Function]:
     """Mark a function in the table.
 
     `replaces`: the start of the one statement of the solution that the body stands in for;
     without it, the body stands in for the whole solution. `also_breaks`: other exercises that
-    must lose points. `region`: the solution region, if it is not the exercise's own.
+    must lose points. `region`: the solution region, if it is not the exercise's own. `loses`: the
+    further claims that it breaks, if it keeps the core; without it, the core is lost. `alone`: it is not tried
+    together with other mistakes. `signature`: the parameters stand in for those of the exercise, too.
     """
 
     def mark(function: Function) -> Function:
@@ -46,6 +55,10 @@ class Mistake:
     region: str
     replaces: str
     body: tuple[str, ...]
+    loses: frozenset[str] = frozenset()
+    alone: bool = False
+    signature: str = ""  # the parameters, if they are part of the mistake
+    courses: tuple[str, ...] = ("default",)  # of a variant: in which it must have full marks
 
     @property
     def breaks(self) -> frozenset[str]:
@@ -53,8 +66,13 @@ class Mistake:
         return frozenset((self.exercise, *self.also_breaks))
 
 
-def variant(exercise: str, *, replaces: str = "") -> Callable[[Function], Function]:
-    """Mark an unusual but right implementation; its docstring says what is unusual about it."""
+def variant(
+    exercise: str, *, replaces: str = "", courses: tuple[str, ...] = ("default",)
+) -> Callable[[Function], Function]:
+    """Mark an unusual but right implementation; its docstring says what is unusual about it.
+
+    `courses`: those in which it must have full marks, if not in ours: what the original accepts, for instance.
+    """
 
     def mark(function: Function) -> Function:
         return function
@@ -103,7 +121,11 @@ def _read_entry(node: ast.FunctionDef, lines: list[str], path: Path, decorator: 
         also_breaks=tuple(options.get("also_breaks", ())),
         region=options.get("region", exercise),
         replaces=options.get("replaces", ""),
+        loses=frozenset(options.get("loses", ())),
+        alone=bool(options.get("alone", False)),
+        signature=ast.unparse(node.args) if options.get("signature") else "",
         body=tuple(textwrap.dedent("\n".join(body)).splitlines()),
+        courses=tuple(options.get("courses", ("default",))),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,12 +58,27 @@ class Sources:
         for file in {self._file(region) for region in changes}:
             here = {region: change for region, change in changes.items() if self._file(region) == file}
             texts[file] = regions.replaced(texts[file], file, here)
+        for mistake in mistakes:
+            if mistake.signature:
+                file = self._file(mistake.region)
+                texts[file] = _with_parameters(texts[file], mistake)
         return texts
 
     def _file(self, region: str) -> str:
         if region not in self.home:
             raise UserError(f"the table has a mistake in '{region}', but no solution region has that name")
         return self.home[region]
+
+
+def _with_parameters(text: str, mistake: Mistake) -> str:
+    """The function of the exercise with other parameters."""
+    found = re.compile(rf"^def {mistake.exercise}\(.*\)( ->.*)?:$", re.MULTILINE)
+    changed, count = found.subn(f"def {mistake.exercise}({mistake.signature}):", text)
+    if count != 1:
+        raise UserError(
+            f"{mistake.slug} changes the parameters of '{mistake.exercise}', which is defined {count} times"
+        )
+    return changed
 
 
 def _changed(mistake: Mistake, before: Change, lines: Sequence[str]) -> list[str]:

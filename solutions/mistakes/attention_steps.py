@@ -40,7 +40,9 @@ def queries_with_queries(Q, K):
     return Q @ Q.transpose(-2, -1)
 
 
-@mistake("pairwise_similarities", also_breaks=("self_attention", "causal_self_attention"))
+@mistake(
+    "pairwise_similarities", also_breaks=("self_attention", "causal_self_attention"), loses=("keeps_dtype_and_layout",)
+)
 def always_float32(Q, K):
     """Your result is always float32; keep the dtype of the inputs."""
     return Q.float() @ K.float().transpose(-2, -1)
@@ -75,7 +77,7 @@ def not_scaled(A, n_embd, n_heads):
 
 @mistake("attn_scaled", also_breaks=("self_attention", "causal_self_attention"))
 def multiplied(A, n_embd, n_heads):
-    """You multiply by the square root; divide by it."""
+    """In effect you multiply by √(n_embd / n_heads); divide by it."""
     return A * math.sqrt(n_embd / n_heads)
 
 
@@ -115,7 +117,7 @@ def head_size_hard_coded(A, n_embd, n_heads):
     return A / 8.0
 
 
-@mistake("attn_scaled", also_breaks=("self_attention", "causal_self_attention"))
+@mistake("attn_scaled", also_breaks=("self_attention", "causal_self_attention"), loses=("keeps_dtype_and_layout",))
 def scaled_in_float32(A, n_embd, n_heads):
     """Your result is always float32; keep the dtype of A."""
     return A.float() / math.sqrt(n_embd / n_heads)
@@ -173,7 +175,7 @@ def sigmoid(A):
     return torch.sigmoid(A)
 
 
-@mistake("attn_softmax", also_breaks=("self_attention", "causal_self_attention"))
+@mistake("attn_softmax", also_breaks=("self_attention", "causal_self_attention"), loses=("keeps_dtype_and_layout",))
 def softmax_in_float32(A):
     """Your result is always float32; keep the dtype of A."""
     return torch.softmax(A.float(), dim=-1)
@@ -207,7 +209,7 @@ def averages(A, V):
     return A @ V / V.size(-2)
 
 
-@mistake("compute_outputs", also_breaks=("self_attention", "causal_self_attention"))
+@mistake("compute_outputs", also_breaks=("self_attention", "causal_self_attention"), loses=("keeps_dtype_and_layout",))
 def computed_in_float32(A, V):
     """Your result is always float32; keep the dtype of the inputs."""
     return A.float() @ V.float()
@@ -303,7 +305,7 @@ def kept_from_the_first_call(n_tok):
 
 @mistake("apply_causal_mask", also_breaks=("self_attention", "causal_self_attention"))
 def plus_infinity(mask, A):
-    """You put +inf where attending is forbidden; the softmax needs -inf there."""
+    """You put +inf or a huge number where attending is forbidden; the softmax needs -inf there."""
     return A.masked_fill(mask == 0, math.inf)
 
 

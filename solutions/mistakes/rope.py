@@ -63,7 +63,7 @@ def wrong_base(dim):
 
 @mistake("precompute_rotary_emb", replaces="theta =", also_breaks=("causal_self_attention",))
 def steps_of_two_twice(dim):
-    """Your exponent is twice as large as it should be: arange(0, dim, 2) has the factor 2 in it already."""
+    """Your exponent is twice as large as it should be; arange(0, dim, 2), 2i and dim/2 each bring the factor 2."""
     theta = 10000.0 ** (-2 * torch.arange(0, dim, 2) / dim)
 
 
@@ -131,7 +131,9 @@ def overwrites_a_too_early(x, rope_cache):
     return torch.stack((a, b), dim=-1).flatten(-2)
 
 
-@mistake("apply_rotary_emb", also_breaks=("causal_self_attention",))
+@mistake(
+    "apply_rotary_emb", also_breaks=("causal_self_attention",), loses=("leaves_its_inputs_alone", "lets_gradients_flow")
+)
 def apply_rotary_emb_writes_into_input(x, rope_cache):
     """Your code changes the tensor that it was given; work on a new one."""
     with torch.no_grad():
@@ -142,7 +144,7 @@ def apply_rotary_emb_writes_into_input(x, rope_cache):
     return x
 
 
-@mistake("apply_rotary_emb", also_breaks=("causal_self_attention",))
+@mistake("apply_rotary_emb", also_breaks=("causal_self_attention",), loses=("lets_gradients_flow",))
 def apply_rotary_emb_detached(x, rope_cache):
     """No gradient gets through: look for detach, .data, no_grad, .item() or a tensor made anew."""
     cos, sin = rope_cache[: x.size(-2)].to(x.dtype).unbind(-1)
@@ -150,7 +152,7 @@ def apply_rotary_emb_detached(x, rope_cache):
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
 
 
-@mistake("apply_rotary_emb", also_breaks=("causal_self_attention",))
+@mistake("apply_rotary_emb", also_breaks=("causal_self_attention",), loses=("keeps_dtype_and_layout",))
 def float32_only(x, rope_cache):
     """Your result is always float32; return x's own dtype."""
     cos, sin = rope_cache[: x.size(-2)].float().unbind(-1)
@@ -161,9 +163,7 @@ def float32_only(x, rope_cache):
 @mistake("apply_rotary_emb", also_breaks=("causal_self_attention",))
 def positions_along_heads(x, rope_cache):
     """Your angles follow the heads, not the tokens: the position is the axis before the last."""
-    cos, sin = rope_cache[: x.size(1)].to(x.dtype).unbind(-1)
-    if x.dim() == 4:
-        cos, sin = cos[:, None], sin[:, None]
+    cos, sin = rope_cache[: x.size(1), None].to(x.dtype).unbind(-1)
     a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
 
@@ -186,9 +186,3 @@ def always_the_first_angle(x, rope_cache):
     cos, sin = rope_cache[: x.size(-2), :1].to(x.dtype).unbind(-1)
     a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
-
-
-@mistake("apply_rotary_emb", replaces="cos, sin =")
-def takes_the_dtype_of_the_cache(x, rope_cache):
-    """Your result has the cache's dtype; return x's own, whatever the cache holds."""
-    cos, sin = rope_cache[: x.size(-2)].unbind(-1)

@@ -88,14 +88,14 @@ def heads_not_merged(A, v):
     return compute_outputs(attn_softmax(A), v)
 
 
-@mistake("self_attention", replaces="q, k, v =")
+@mistake("self_attention", replaces="q, k, v =", loses=("leaves_its_inputs_alone", "lets_gradients_flow"))
 def self_attention_writes_into_input(Q, K, V, n_heads):
     """Your code changes a tensor that it was given; work on a new one."""
     q, k, v = split_heads_qkv(Q.clone(), K, V, n_heads)
     Q.zero_()
 
 
-@mistake("self_attention", replaces="return")
+@mistake("self_attention", replaces="return", loses=("lets_gradients_flow",))
 def self_attention_detached(A, v):
     """No gradient gets through: look for detach, .data, no_grad, .item() or a tensor made anew."""
     return merge_heads(compute_outputs(attn_softmax(A).detach(), v))
@@ -109,7 +109,7 @@ def adds_the_input(Q, A, v):
 
 @mistake("self_attention", replaces="A = attn_scaled")
 def scales_twice(q, k, n_embd, n_heads):
-    """Your output equals attention that is scaled twice."""
+    """Your output equals attention with scores divided by the head size: scaled twice, or without the root?"""
     A = attn_scaled(attn_scaled(pairwise_similarities(q, k), n_embd, n_heads), n_embd, n_heads)
 
 
@@ -135,7 +135,7 @@ def first_of_the_batch_only(Q, K, V, n_heads):
     q, k, v = (part[:1].expand_as(part) for part in split_heads_qkv(Q, K, V, n_heads))
 
 
-@mistake("self_attention", replaces="return")
+@mistake("self_attention", replaces="return", loses=("keeps_dtype_and_layout",))
 def output_in_float32(A, v):
     """Your result is always float32; keep the dtype of the inputs."""
     return merge_heads(compute_outputs(attn_softmax(A), v)).float()
@@ -190,11 +190,11 @@ def swaps_key_and_query(self, x):
 
 @mistake("causal_self_attention", replaces="y =")
 def dropout_in_evaluation(A, v):
-    """Two calls in evaluation mode differ: dropout is on. Use the Dropout layers, or training=self.training."""
+    """Two calls in evaluation mode differ: is dropout on (use the Dropout layers), or a layer made in forward?"""
     y = merge_heads(compute_outputs(torch.nn.functional.dropout(attn_softmax(A), 0.1), v))
 
 
-@mistake("causal_self_attention", replaces="q, k, v =")
+@mistake("causal_self_attention", replaces="q, k, v =", loses=("lets_gradients_flow",))
 def causal_self_attention_detached(self, x):
     """No gradient gets through: look for detach, .data, no_grad, .item() or a tensor made anew."""
     q, k, v = split_heads_qkv(self.query(x).detach(), self.key(x), self.value(x), self.n_head)
@@ -233,7 +233,7 @@ def always_rotates(self, q, k):
         q, k = apply_rotary_emb(q, cache), apply_rotary_emb(k, cache)
 
 
-@mistake("causal_self_attention", replaces="q, k, v =")
+@mistake("causal_self_attention", replaces="q, k, v =", loses=("leaves_its_inputs_alone", "lets_gradients_flow"))
 def causal_self_attention_writes_into_input(self, x):
     """Your code changes the tensor that it was given; work on a new one."""
     q, k, v = split_heads_qkv(self.query(x), self.key(x), self.value(x), self.n_head)

@@ -125,6 +125,36 @@ def float64_rotation(x, rope_cache):
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2).to(x.dtype)
 
 
+@variant("apply_rotary_emb")
+def unpacked_sizes(x, rope_cache):
+    """The four sizes unpacked: x always has batch, heads, tokens and head size."""
+    B, nh, T, hs = x.shape
+    pairs = x.float().reshape(B, nh, T, hs // 2, 2)
+    cos, sin = rope_cache[:T, :, 0].view(1, 1, T, hs // 2), rope_cache[:T, :, 1].view(1, 1, T, hs // 2)
+    a, b = pairs[..., 0], pairs[..., 1]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).reshape(B, nh, T, hs).type_as(x)
+
+
+@variant("apply_rotary_emb")
+def complex_product_without_a_cast(x, rope_cache):
+    """A product of complex numbers that relies on the cache's own dtype."""
+    z = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
+    c = torch.view_as_complex(rope_cache[: x.shape[-2]].contiguous())
+    return torch.view_as_real(z * c).flatten(-2)
+
+
+@variant("apply_rotary_emb", replaces="cos, sin =")
+def no_cast_at_all(x, rope_cache):
+    """The cache as it is: it has the dtype that one's own precompute_rotary_emb gave it."""
+    cos, sin = rope_cache[: x.size(-2)].unbind(-1)
+
+
+@variant("apply_rotary_emb", replaces="return")
+def cast_at_the_end(x, rotated):
+    """x's dtype only at the very end."""
+    return rotated.flatten(-2).type_as(x)
+
+
 # ── CausalSelfAttention ────────────────────────────────────────────────────────────────
 
 
@@ -154,3 +184,31 @@ def inline(self, x):
     att = att.masked_fill(torch.tril(torch.ones(T, T)).view(1, 1, T, T) == 0, -1e10)
     y = self.attn_drop(torch.softmax(att, dim=-1)) @ v
     return self.resid_drop(self.proj(y.transpose(1, 2).contiguous().view(B, T, C)))
+
+
+# ── written for a GPU: run on the CPU, with a note ─────────────────────────────────────
+
+
+@variant("apply_rotary_emb")
+def moved_to_the_gpu(x, rope_cache):
+    """Both tensors are sent to cuda first."""
+    x, rope_cache = x.cuda(), rope_cache.to("cuda")
+    cos, sin = rope_cache[: x.size(-2)].to(x.dtype).unbind(-1)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+@variant("precompute_rotary_emb")
+def made_on_the_gpu(dim, max_positions):
+    """Everything is made on cuda."""
+    device = torch.device("cuda")
+    theta = 10000.0 ** (-2 * torch.arange(dim // 2, device=device) / dim)
+    angles = torch.arange(max_positions, device="cuda")[:, None] * theta
+    return torch.stack((angles.cos(), angles.sin()), dim=-1).to(device)
+
+
+@variant("causal_self_attention", replaces="A = apply_causal_mask")
+def mask_on_the_gpu(A, n_tok):
+    """The mask is made on cuda."""
+    mask = torch.ones(n_tok, n_tok, device="cuda").tril().cuda()
+    A = A.masked_fill(mask == 0, -math.inf)

@@ -1,4 +1,7 @@
-"""Right but unusual: span corruption with other generators and other ways to draw. Each must keep full marks."""
+"""Right but unusual: span corruption with other generators and other ways to draw.
+
+Each must keep full marks, in ours or in the courses that it names.
+"""
 
 import random
 
@@ -67,3 +70,93 @@ def inner_spans_only(self, idx):
     example = text[:start] + MASK_CHAR + text[start + length :] + MASK_CHAR + text[start : start + length]
     numbers = encode(example.ljust(self.block_size + 1, PAD_CHAR), self.stoi)
     return numbers[:-1], numbers[1:]
+
+
+@variant("span_corruption", replaces="text =")
+def longest_never_drawn(self, idx):
+    """randrange leaves out the longest length."""
+    text = self.data[idx][: random.randrange(4, int(self.block_size * 7 / 8))]
+
+
+@variant("span_corruption", replaces="text =")
+def up_to_the_documents_length(self, idx):
+    """t is drawn up to the limit or the document's length, whichever is smaller."""
+    document = self.data[idx]
+    text = document[: random.randint(4, max(4, min(len(document), int(self.block_size * 7 / 8))))]
+
+
+@variant("span_corruption", replaces="return")
+def closed_by_a_mask(self, numbers, example):
+    """A third MASK closes the span."""
+    numbers = encode((example + MASK_CHAR).ljust(self.block_size + 1, PAD_CHAR), self.stoi)
+    return numbers[:-1], numbers[1:]
+
+
+# ── as students of the original write it: full marks there, if not everywhere in ours ──
+
+
+@variant("span_corruption", courses=("cs224n",))
+def spans_that_may_be_empty(self, idx):
+    """int() of a random share, which is 0 for short texts; no care for short lines."""
+    doc = self.data[idx]
+    trunc_len = random.randint(4, min(len(doc), int(self.block_size * 7 / 8)))
+    trunc = doc[:trunc_len]
+    masked_len = int(random.random() * trunc_len / 2)
+    start = random.randint(0, trunc_len - masked_len)
+    masked = trunc[:start] + MASK_CHAR + trunc[start + masked_len :] + MASK_CHAR + trunc[start : start + masked_len]
+    masked = masked + PAD_CHAR * (self.block_size + 1 - len(masked))
+    x = torch.tensor([self.stoi[c] for c in masked[:-1]], dtype=torch.long)
+    y = torch.tensor([self.stoi[c] for c in masked[1:]], dtype=torch.long)
+    return x, y
+
+
+@variant("span_corruption", courses=("cs224n",))
+def one_number_less(self, idx):
+    """Filled up to block_size, so that x and y have block_size - 1 numbers, as in other years."""
+    doc = self.data[idx][: random.randint(4, int(7 * self.block_size / 8))]
+    k = max(1, int(random.gauss(len(doc) / 4, len(doc) / 16)))
+    i = random.randint(0, max(0, len(doc) - k))
+    s = doc[:i] + MASK_CHAR + doc[i + k :] + MASK_CHAR + doc[i : i + k] + MASK_CHAR
+    s += PAD_CHAR * (self.block_size - len(s))
+    return torch.tensor([self.stoi[c] for c in s[:-1]]), torch.tensor([self.stoi[c] for c in s[1:]])
+
+
+@variant("span_corruption", courses=("cs224n",))
+def length_of_the_document_ignored(self, idx):
+    """t is drawn up to the limit, and the span from t characters, whatever the document's length."""
+    t = random.randint(4, int(self.block_size * 7 / 8))
+    n = random.randint(1, t // 2 - 1)
+    p = random.randint(0, t - n)
+    doc = self.data[idx][:t]
+    s = doc[:p] + MASK_CHAR + doc[p + n :] + MASK_CHAR + doc[p : p + n]
+    s = s + (self.block_size + 1 - len(s)) * PAD_CHAR
+    ids = torch.tensor([self.stoi[c] for c in s], dtype=torch.long)
+    return ids[:-1], ids[1:]
+
+
+@variant("span_corruption", courses=("cs224n",))
+def stripped_and_rounded(self, idx):
+    """Spaces are stripped, lengths come from numpy and are rounded; always text on both sides."""
+    import numpy as np
+
+    doc = self.data[idx].strip()
+    t = np.random.randint(4, int(self.block_size * 7 / 8))
+    doc = doc[:t]
+    n = int(np.clip(np.round(np.random.normal(len(doc) / 4, len(doc) / 12)), 1, len(doc) - 2))
+    p = np.random.randint(1, len(doc) - n)
+    s = doc[:p] + MASK_CHAR + doc[p + n :] + MASK_CHAR + doc[p : p + n] + MASK_CHAR
+    s = s.ljust(self.block_size + 1, PAD_CHAR)
+    return torch.LongTensor([self.stoi[c] for c in s[:-1]]), torch.LongTensor([self.stoi[c] for c in s[1:]])
+
+
+@variant("span_corruption", courses=("cs224n",))
+def between_a_fifth_and_three_tenths(self, idx):
+    """The share of the span is uniform in a narrow range."""
+    doc = self.data[idx]
+    doc = doc[: random.randint(4, min(len(doc), int(self.block_size * 7 / 8)))]
+    n = max(1, int(len(doc) * random.uniform(0.2, 0.33)))
+    p = random.randrange(len(doc) - n + 1)
+    s = doc[:p] + MASK_CHAR + doc[p + n :] + MASK_CHAR + doc[p : p + n]
+    s += PAD_CHAR * (self.block_size + 1 - len(s))
+    x = torch.tensor([self.stoi[c] for c in s[:-1]], dtype=torch.long)
+    return x, torch.tensor([self.stoi[c] for c in s[1:]], dtype=torch.long)

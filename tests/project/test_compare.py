@@ -86,9 +86,11 @@ def test_unnamed_axes_are_batch_and_heads():
 @pytest.mark.parametrize(
     ("shape", "hint"),
     [
-        ((3, 2, 4), "their order is not: yours are token, batch, feature."),
+        ((3, 2, 4), "The sizes are right, their order is not: yours are those of token, batch, feature."),
         ((3, 4), "The first axis (batch) is missing."),
         ((2, 1, 3, 4), "There is an axis of size 1 too many."),
+        ((1, 1, 2, 3, 4), "There are 2 axes of size 1 too many."),
+        ((3, 8), "As many entries as expected, but other axes."),
         ((2, 12), "As many entries as expected, but axes are merged."),
         ((2, 3, 2, 2), "As many entries as expected, but axes are split."),
         ((2, 4, 5), "Expected axes: batch, token, feature."),
@@ -96,6 +98,17 @@ def test_unnamed_axes_are_batch_and_heads():
 )
 def test_wrong_shapes_have_a_hint(shape, hint):
     assert hint in found(torch.zeros(shape)).evidence[0]
+
+
+def test_axes_are_told_apart_by_their_numbers_and_sizes():
+    (moved, _) = found(EXPECTED.permute(1, 0, 2)).evidence
+    assert moved == "The axes are right, their order is not: yours are token, batch, feature."
+    square = torch.randn(
+        2, 3, 3, generator=torch.Generator().manual_seed(0)
+    )  # (batch, token, feature): 3 = 3 by chance
+    assert "yours" not in found(square.permute(1, 2, 0), square).evidence[0]
+    same = torch.randn(3, 3, 4)
+    assert found(same[0], same).evidence == ("Expected axes: batch, token, feature.",)  # which 3 is missing?
 
 
 def test_a_row_of_nan_is_recognised():

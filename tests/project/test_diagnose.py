@@ -45,16 +45,16 @@ def test_a_pair_is_named_only_if_nothing_else_looks_like_it(root):
 
 
 def test_a_step_whose_own_checks_pass_is_never_accused(examine, sources):
-    """Swapped numbers in a call look, from outside, as if the step multiplied; its own checks know better."""
+    """Wrong numbers in a call look, from outside, as if the step were wrong; its own checks know better."""
     text = sources.texts[ATTENTION]
     right = "A = attn_scaled(pairwise_similarities(q, k), n_embd, n_heads)"
-    wrong = text.replace(right, right.replace("n_embd, n_heads", "n_heads, n_embd"))
+    wrong = text.replace(right, right.replace("n_embd, n_heads", "n_embd * n_heads, 1"))
     assert wrong != text
     together = examine({ATTENTION: wrong}, ["attn_scaled", "self_attention"])
     assert causes(together, "self_attention") == set()
     alone = examine({ATTENTION: wrong}, ["self_attention"])
-    says = {o.says for o in alone if o.finding and o.finding.cause}
-    assert says == {"It looks as if, in attn_scaled: You multiply by the square root; divide by it."}
+    (says,) = {o.says for o in alone if o.finding and o.finding.cause}
+    assert says.startswith("It looks as if, in attn_scaled: You divide by √(n_embd · n_heads);")
 
 
 def test_fingerprints_tell_values_places_and_odd_numbers_apart():
@@ -87,7 +87,7 @@ def told(course, outcomes):
 def test_a_low_mistake_is_told_once_with_what_hangs_on_it(examine, sources, table, course):
     outcomes = examine({ATTENTION: sources.mutant(table["attn_scaled.not_scaled"])[ATTENTION]})
     (only,) = told(course, outcomes)
-    assert only.startswith("attn_scaled: Your output is the input: nothing is scaled. ")
+    assert only.startswith("attn_scaled: Your output is the input: nothing is scaled → src/attention.py. ")
     assert only.endswith("(self_attention and causal_self_attention fail with it.)")
 
 
@@ -106,7 +106,8 @@ def test_a_mistake_of_its_own_is_not_blamed_on_a_step(examine, sources, table, c
 def test_a_file_that_cannot_be_loaded_is_told_once(examine, course):
     outcomes = examine({ATTENTION: "def f(:\n"})
     (only,) = told(course, outcomes)
-    assert only.startswith("init_qkv_proj: the file could not be loaded (SyntaxError, src/attention.py line 1).")
+    what = "src/attention.py could not be loaded: SyntaxError: invalid syntax → src/attention.py line 1."
+    assert only.startswith(f"pairwise_similarities: {what}")  # no given function is named
     assert only.endswith("and 10 more fail with it.)")
 
 

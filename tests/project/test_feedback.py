@@ -58,10 +58,9 @@ FAILURES = {
     "import error": (
         "import einops_of_mine\n" + RIGHT,
         [
-            "merge_heads: src/attention.py could not be loaded",
-            "ModuleNotFoundError: No module named 'einops_of_mine'",
+            "src/attention.py line 1 imports `einops_of_mine`, which is not installed where we grade",
             "at src/attention.py line 1: import einops_of_mine",
-            "Only torch, numpy, Python's own modules and the files that you hand in are there.",
+            "Only torch, numpy, einops, Python's own modules and the files that you hand in are there.",
         ],
         ["the file could not be loaded", "ModuleNotFoundError, src/attention.py line 1"],
     ),
@@ -110,8 +109,12 @@ FAILURES = {
     ),
     "timed out in a loop": (
         body("n = 0", "while n < 10:", "    n = n * 1", "return y"),
-        ["merge_heads: did not finish within 2 s", "It was in the loop of line 5: does that end?", "at src/att"],
-        ["your code did not finish in time", "did not finish within 2 s"],
+        [
+            "merge_heads: did not finish within 2 s of processor time",
+            "It was in the loop of line 5: does that end?",
+            "at src/att",
+        ],
+        ["your code did not finish in time", "did not finish within 2 s of processor time"],
     ),
     "timed out in C": (
         body("torch.rand(4000, 4000).matrix_power(10**6)", "return y"),
@@ -151,7 +154,7 @@ def told(tmp_path_factory, root):
     for name, (text, _, _) in FAILURES.items():
         path = folder / name.replace(" ", "_")
         (path / "src").mkdir(parents=True)
-        (path / "src" / ("other.py" if text is None else "attention.py")).write_text(text or "x = 1\n")
+        (path / "src" / ("notes.txt" if text is None else "attention.py")).write_text(text or "x = 1\n")
         paths.append(path)
     folders = (root / "tests/public", root / "tests/hidden")
     setting = Setting(read_course(str(course)), probe(), Limits(memory=1 << 28), folders, 2)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder import span_stories
 from autograder.errors import UserError
 from autograder.mistakes import mutated, read_table
 
@@ -20,7 +21,7 @@ def read(tmp_path: Path, text: str):
 
 
 def test_table_is_large_and_covers_every_exercise(table, sources):
-    assert len(table) >= 40
+    assert len(table) >= 340
     judged_by_result = {"initialize_model", "pretrain", "finetune", "london_baseline"}
     assert {mistake.exercise for mistake in table.values()} == set(sources.home) - judged_by_result
 
@@ -43,10 +44,14 @@ def test_every_mutant_parses_and_differs_from_the_solution(table, sources):
 
 def test_every_cause_that_a_check_may_name_is_in_the_table(root, table):
     """A rule that names a mistake which nobody described would say nothing to the student."""
-    source = "".join((root / "autograder" / name).read_text() for name in ("spans.py", "checks.py", "queries.py"))
-    named = set(re.findall(r'"(span_corruption\.[a-z_]+)"', source))
-    named |= {f"span_corruption.{slug}" for slug in re.findall(r'_fail\([^)]*"([a-z]+_[a-z_]+)"\s*,?\s*\)', source)}
-    assert len(named) >= 15 and named <= set(table)
+    modules = ("spans.py", "span_claims.py", "span_stories.py")
+    source = "".join((root / "autograder" / name).read_text() for name in modules)
+    told = set(re.findall(r'cause=(?:cause if .*|)"([a-z_]+)"', source)) | set(
+        re.findall(r'cause = "([a-z_]+)"', source)
+    )
+    told |= set(span_stories.FORMS) | set(span_stories.TEXTS) | set(span_stories.COUNTED)
+    named = {f"span_corruption.{slug}" for slug in told}
+    assert len(named) >= 30 and named <= set(table)
 
 
 def test_one_statement_is_replaced_where_it_stands(tmp_path):
@@ -54,6 +59,17 @@ def test_one_statement_is_replaced_where_it_stands(tmp_path):
     assert row.slug == "f.g" and row.breaks == {"f"}
     solution = ["    if x:", "        y = 1", "    return y"]
     assert mutated(row, solution) == ["if x:", "    y = 2", "    y += 1", "return y"]
+
+
+def test_parameters_may_be_part_of_a_mistake(tmp_path, sources):
+    text = """@mistake("self_attention", signature=True, loses=("a",), alone=True)
+def g(Q, K, V, causal=True):
+    \"\"\"S.\"\"\"
+    return Q
+"""
+    row = read(tmp_path, text)[0]
+    assert row.loses == {"a"} and row.alone
+    assert "def self_attention(Q, K, V, causal=True):\n" in sources.mutant(row)["src/attention.py"]
 
 
 @pytest.mark.parametrize("solution", [["    y = 1", "    y = 2"], ["    return 3"]])

@@ -11,6 +11,7 @@ from autograder import make_references, references
 from autograder.__main__ import main
 from autograder.casebook import CASEBOOK, cases_for, strided
 from autograder.errors import UserError
+from autograder.fingerprints import fingerprint
 from autograder.references import Case, Reference, close
 
 
@@ -39,8 +40,22 @@ def test_hidden_cases_are_many_and_varied(slug):
         return
     assert {t.dtype for t in tensors} >= {torch.float32, torch.float64}
     assert any("one token" in name for name in cases)
-    if slug != "causal_self_attention":
-        assert any(not t.is_contiguous() for t in tensors)
+    assert any(not t.is_contiguous() for t in tensors)
+
+
+@pytest.mark.parametrize("part", ["public", "hidden"])
+@pytest.mark.parametrize(
+    "slug", [slug for slug in CASEBOOK if slug not in ("make_causal_mask", "precompute_rotary_emb")]
+)
+def test_no_half_precision_holds_the_inputs(slug, part):
+    """Else code that computes in half precision would pass."""
+
+    def is_lost(value: torch.Tensor) -> bool:
+        coarse = [value.to(dtype).to(value.dtype) for dtype in (torch.float16, torch.bfloat16)]
+        return all(float((rounded != value).double().mean()) > 0.7 for rounded in coarse)
+
+    cases = [[v for v in case.values() if isinstance(v, torch.Tensor)] for case in cases_for(slug, part).values()]
+    assert sum(any(is_lost(value) for value in case) for case in cases) >= 3
 
 
 @pytest.mark.parametrize("slug", ["pairwise_similarities", "split_heads", "merge_heads", "self_attention"])
@@ -55,7 +70,7 @@ def test_encoding_survives_a_round_trip():
         "odd",
         {"x": strided(torch.randn(2, 3, 4)), "n": 3, "flag": True},
         torch.tensor([1.0, float("-inf"), float("nan")]),
-        {"f.wrong": torch.ones(3)},
+        {"f.wrong": fingerprint(torch.ones(3))},
         {"f.raises": "ValueError: no"},
         torch.ones(3),
         {"x": torch.zeros(2, 3, 4)},
@@ -75,7 +90,11 @@ def changed(case: Case, **parts: object) -> Reference:
 
 def test_differs_names_what_differs():
     case = Case(
-        "c", {"x": torch.ones(3), "n": 2}, torch.ones(3), {"f.m": torch.zeros(3)}, gradients={"x": torch.ones(3)}
+        "c",
+        {"x": torch.ones(3), "n": 2},
+        torch.ones(3),
+        {"f.m": fingerprint(torch.zeros(3))},
+        gradients={"x": torch.ones(3)},
     )
     one = Reference("f", "public", (case,), {})
     rounding = torch.ones(3) + 1e-7
@@ -83,9 +102,10 @@ def test_differs_names_what_differs():
     assert "expected output" in references.differs(one, changed(case, expected=torch.ones(3) + 1e-4))
     assert "input x" in references.differs(one, changed(case, arguments={"x": rounding, "n": 2}))
     assert "input n" in references.differs(one, changed(case, arguments={"x": torch.ones(3), "n": 3}))
-    assert "mistake f.m" in references.differs(one, changed(case, lookalikes={"f.m": torch.ones(3)}))
+    assert "mistake f.m" in references.differs(one, changed(case, lookalikes={"f.m": fingerprint(torch.ones(3))}))
     assert "gradient of x" in references.differs(one, changed(case, gradients={"x": torch.zeros(3)}))
-    assert "another set of outputs" in references.differs(one, changed(case, lookalikes={}))
+    assert "another set of mistakes" in references.differs(one, changed(case, lookalikes={}))
+    assert "another set of outputs" in references.differs(one, changed(case, gradients={}))
     assert "list of cases" in references.differs(one, changed(case, name="d"))
     assert "header" in references.differs(one, replace(one, causes={"f.m": "x"}))
 
@@ -138,6 +158,6 @@ def test_missing_reference_says_what_to_run(tmp_path):
 
 def test_reference_of_another_format_is_refused(monkeypatch):
     content = references.encode(Reference("f", "public", (), {}))
-    monkeypatch.setattr(references, "FORMAT", 3)
-    with pytest.raises(ValueError, match="format 2, this version reads 3"):
+    monkeypatch.setattr(references, "FORMAT", references.FORMAT + 1)
+    with pytest.raises(ValueError, match=r"format \d, this version reads \d"):
         references.parse(content)
