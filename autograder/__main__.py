@@ -120,6 +120,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     grade.add_argument("--regrade", action="store_true", help="grade again what was graded before")
     grade.add_argument("--similar", action="store_true", help="also look for submissions that are alike")
+    grade.add_argument(
+        "--given",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="with --similar: another starter (folder or zip) whose code is nobody's own; may be given several times",
+    )
     grade.add_argument("--dask", metavar="ADDRESS", help="on a Dask cluster: its scheduler's address, or 'local'")
     grade.add_argument(
         "--memory", type=_gigabytes, default=2.0, help="gigabytes that one submission may use (default: 2)"

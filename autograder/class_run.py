@@ -17,6 +17,8 @@ from typing import Any
 from autograder.cluster import on_cluster
 from autograder.comparison import comparison
 from autograder.course import PARTS, Course, read_course
+from autograder.dens import den
+from autograder.entries import few
 from autograder.errors import UserError
 from autograder.examples import write_examples
 from autograder.files import write_atomically
@@ -24,17 +26,17 @@ from autograder.grade import Setting, grade, here, require_isolation
 from autograder.gradebook import canvas, gradebook, summary
 from autograder.gradescope import text_of
 from autograder.held_out import Answers, supplied
-from autograder.intake import MAX_TEXT, Intake
+from autograder.intake import MAX_TEXT, Intake, Refused, take_in
 from autograder.isolation import probe
 from autograder.overview import overview
 from autograder.people import Entry, Student, duration, moment
 from autograder.progress import LINES, Progress, wrapped
 from autograder.records import Record, read_result
 from autograder.remote import Limits
-from autograder.render import Text
+from autograder.render import Memory, Text
 from autograder.report import WIDTH, inert
 from autograder.roster import read_roster
-from autograder.similar import READ, code, similar
+from autograder.similar import READ, Alike, code, similar
 from autograder.terms import answers_file
 from autograder.zygote import Zygote
 
@@ -45,6 +47,9 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
     """zygote: one that was started early, if submissions run on this machine."""
     if options.similar and (options.only or options.student):
         raise UserError("--similar compares the whole class; leave --only and --student out")
+    if options.given and not options.similar:
+        raise UserError("--given says what --similar leaves out; pass both")
+    given = [text for path in options.given for text in _given(path)]
     course = read_course(options.course)
     entries = _chosen(options)
     _prepare(options.out, entries)
@@ -80,13 +85,16 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
     if options.student:
         _look(options.out, records)
     elif options.only:
-        _close(records, progress, f"results are in {options.out}/")
+        _close(records, progress, options.out)
     else:
         _publish(options.out, course, records)
         if texts is not None:
             print(f"Looking for what is alike in {_many(len(texts))}", flush=True)
-            _publish(options.out, course, records, _compare(options.out, options.root / "student", texts, records))
-        _close(records, progress, f"see {options.out / 'index.html'}")
+            given += _texts(options.root / "student", ("*/*.py", "*/*.ipynb"))
+            alike = similar(texts, given)
+            _publish(options.out, course, records, _compared(options.out, alike, texts, records), alike.note)
+            print(wrapped(f"{_pairs(len(alike.pairs))} alike. {alike.note}".rstrip()))
+        _close(records, progress, options.out, "index.html")
     if (options.student or options.only) and (options.out / "index.html").is_file():
         print(wrapped("The gradebook and index.html are about the whole class, and as they were before."))
     return 1 if any(record.trouble for record in records) else 0
@@ -120,7 +128,7 @@ def _chosen(options: argparse.Namespace) -> list[Entry]:
                 f"no submission matches {', '.join(wanted)}; an id, a name, an e-mail or a pattern like 'a*' does"
             )
     if options.student and len(entries) > 1:
-        ids = ", ".join(entry.student.id for entry in entries[:5])
+        ids = few([entry.student.id for entry in entries], 5)
         raise UserError(f"{len(entries)} submissions match {options.student} ({ids}); name one of them")
     return entries
 
@@ -175,14 +183,34 @@ def page_name(one: str, other: str) -> str:
     return f"pair-{hashlib.sha256(f'{one}/{other}'.encode()).hexdigest()[:16]}.html"
 
 
-def _compare(
-    out: Path, given: Path, texts: Mapping[str, Mapping[str, str]], records: Sequence[Record]
+def _given(path: Path) -> list[str]:
+    """The code of another starter, such as the course's own handout: a folder, a zip, a file."""
+    if not path.exists():
+        raise UserError(f"--given {path} does not exist")
+    with den() as folder:
+        into = folder / "given"
+        into.mkdir()
+        try:
+            take_in(path, into)
+        except Refused as refused:
+            raise UserError(f"--given {path}: {refused}") from None
+        texts = _texts(into, ("**/*.py", "**/*.ipynb"))
+    if not texts:
+        raise UserError(f"--given {path} holds no .py and no .ipynb")
+    return texts
+
+
+def _texts(folder: Path, patterns: Sequence[str]) -> list[str]:
+    return [path.read_text(errors="replace") for path in sorted(p for one in patterns for p in folder.glob(one))]
+
+
+def _compared(
+    out: Path, alike: Alike, texts: Mapping[str, Mapping[str, str]], records: Sequence[Record]
 ) -> list[dict[str, Any]]:
     """Pairs that are alike, each with a page that shows both sides."""
-    stubs = [path.read_text(encoding="utf-8") for path in sorted([*given.glob("*/*.py"), *given.glob("*/*.ipynb")])]
     names = {record.id: record.student.name or record.id for record in records}
     found = []
-    for pair in similar(texts, stubs):
+    for pair in alike.pairs:
         page = f"similar/{page_name(pair.one, pair.other)}"
         text = comparison(pair, texts[pair.one], texts[pair.other], names)
         write_atomically(out / page, text.encode())
@@ -190,9 +218,11 @@ def _compare(
     return found
 
 
-def _publish(out: Path, course: Course, records: Sequence[Record], alike: Sequence[dict[str, Any]] = ()) -> None:
-    """The files about the whole class."""
-    content = summary(course, records, alike)
+def _publish(
+    out: Path, course: Course, records: Sequence[Record], alike: Sequence[dict[str, Any]] = (), note: str = ""
+) -> None:
+    """The files about the whole class. `note`: what the comparison left out."""
+    content = summary(course, records, alike, note)
     write_atomically(out / "gradebook.csv", gradebook(course, records))
     write_atomically(out / "canvas.csv", canvas(course, records))
     write_atomically(out / "summary.json", text_of(content))
@@ -221,25 +251,38 @@ def _look(out: Path, records: Sequence[Record]) -> None:
             .splitlines()
         ):
             print("\n".join(textwrap.wrap(line, WIDTH, subsequent_indent="  ")))
+        for note in record.notes:
+            print("\n".join(textwrap.wrap(f"note: {inert(note.text())}", WIDTH, subsequent_indent="  ")))
+        if record.refused:
+            print(wrapped(f"tried, and refused: {inert(', '.join(record.refused))}"))
+        memory = Memory()
         for test in content["tests"]:
             print(f"\n{test['name']}: {test['score']} / {test['max_score']}")
-            print(textwrap.indent(Text(WIDTH - 2).checks(test["extra_data"]["checks"]), "  "))
+            checks = test["extra_data"]["checks"]
+            print(textwrap.indent(Text(WIDTH - 2).checks(checks, "", test["name"], memory), "  "))
 
 
-def _close(records: Sequence[Record], progress: Progress, where: str) -> None:
+def _close(records: Sequence[Record], progress: Progress, out: Path, page: str = "") -> None:
+    """What came of it, and where it is. `page`: the one about the whole class, if it was made."""
     bad = [record for record in records if record.trouble]
     kept = sum(record.kept for record in records)
     told = f"{len(records) - len(bad)} graded"
     if kept:
         told += f" ({kept} of them before)"
-    told += f", {len(bad)} could not be graded; {duration(round(progress.seconds)) or '0 s'}; {where}"
-    print(told)
+    where = f"see {out / page}" if page else f"results are in {out}/"
+    print(f"{told}, {len(bad)} could not be graded; {duration(round(progress.seconds)) or '0 s'}; {where}")
+    if progress.left_out:
+        print(wrapped(f"All that was lost is in {out / 'ID' / 'report.html'}, for each ID."))
     if progress.live or progress.total > LINES:  # else it has just been said
         for record in bad[:LINES]:
             name = f" ({inert(record.student.name)})" if record.student.name else ""
             print(wrapped(f"  {record.id}{name}: {inert(record.trouble)}"))
         if len(bad) > LINES:
-            print(f"  and {len(bad) - LINES} more")
+            print(wrapped(f"  and {len(bad) - LINES} more, in {out / page if page else f'{out}/'}"))
+
+
+def _pairs(count: int) -> str:
+    return "1 pair is" if count == 1 else f"{count or 'no'} pairs are"
 
 
 def _many(count: int) -> str:

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from autograder.course import Course
 from autograder.diagnose import TOGETHER
 from autograder.gradescope import versions
 from autograder.people import Person, Student
-from autograder.records import Record
+from autograder.records import Note, Record
 
 # What Canvas asks for, by these names; Gradescope lets one choose.
 PEOPLE = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(
+    r"(^|[;,|\t\r\n])([^\S\t\r\n]*)(?=[=+\-@＝＋－＠\t\r])"
+)  # where some spreadsheet might begin a cell
+_NAME = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\S+\.(?:py|ipynb|zip|params|txt)\b")  # of what a student named
 
 
 def gradebook(course: Course, records: Sequence[Record]) -> bytes:
     """A CSV with a row per student and a column per exercise. What could not be graded has no points at all."""
     slugs = [item.slug for item in course.graded if item.points]
-    rows = [[*PEOPLE, "Email", "Submission", "Submitted", "Late", *slugs, "Total"]]
+    rows = [[*PEOPLE, "Email", "Submission", "Submitted", "Late", *slugs, "Total", "notes", "refused"]]
     for record, person in _everybody(records):
         student = record.student
         about = (person.email, student.id, student.submitted, student.late)
         points = ["" if record.trouble else str(record.exercises.get(slug, 0)) for slug in slugs]
-        rows.append([*_known(student, person), *map(harmless, about), *points, _total(record)])
+        told = ("; ".join(note.text() for note in record.notes), ", ".join(record.refused))
+        rows.append([*_known(student, person), *map(harmless, about), *points, _total(record), *map(harmless, told)])
     return _csv(rows)
 
 
@@ -61,10 +67,12 @@ def _csv(rows: Sequence[Sequence[str]]) -> bytes:
 
 def harmless(text: str) -> str:
     """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith(_FORMULA) else text
+    return _FORMULA.sub(r"\1'\2", text)
 
 
-def summary(course: Course, records: Sequence[Record], similar: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+def summary(
+    course: Course, records: Sequence[Record], similar: Sequence[dict[str, Any]] = (), similar_note: str = ""
+) -> dict[str, Any]:
     """What the overview shows. It holds no time: the same submissions give the same bytes."""
     graded = [record for record in records if not record.trouble]
     items = [item for item in course.graded if item.points]
@@ -86,7 +94,10 @@ def summary(course: Course, records: Sequence[Record], similar: Sequence[dict[st
         ],
         "students": [_student(record) for record in records],
         "mistakes": _mistakes(graded),
+        "notes": _noted(records),
+        "refused": _refused(records),
         "similar": list(similar),
+        "similar_note": similar_note,
     }
 
 
@@ -101,7 +112,35 @@ def _student(record: Record) -> dict[str, Any]:
         "trouble": record.trouble,
         "report": f"{record.id}/report.html",
         "fix_first": record.advice,
+        "notes": [asdict(note) for note in record.notes],
+        "refused": list(record.refused),
     }
+
+
+def _noted(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """The notes of the class, the most frequent first. Those that differ only in names are one: '… was renamed'."""
+    who: dict[Note, dict[str, None]] = {}
+    words: dict[Note, set[str]] = {}
+    for record in records:
+        for note in record.notes:
+            alike = replace(note, note=_NAME.sub("…", note.note))
+            who.setdefault(alike, {})[record.id] = None
+            words.setdefault(alike, set()).add(note.note)
+    ordered = sorted(who, key=lambda note: (-len(who[note]), note))
+    said = {note: next(iter(words[note])) if len(words[note]) == 1 else note.note for note in ordered}
+    return [
+        {"exercise": note.exercise, "note": said[note], "students": list(who[note]), "count": len(who[note])}
+        for note in ordered
+    ]
+
+
+def _refused(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """What the sandbox refused, and to whom."""
+    who: dict[str, list[str]] = {}
+    for record in records:
+        for what in record.refused:
+            who.setdefault(what, []).append(record.id)
+    return [{"what": what, "students": who[what], "count": len(who[what])} for what in sorted(who)]
 
 
 def _mistakes(records: Sequence[Record]) -> list[dict[str, Any]]:

@@ -216,7 +216,9 @@ tfoot :is(th,td){font-weight:650;border-bottom:0}
 :is(.exercise>header,.about,.score,.tiles,footer dl div)>*{min-width:0;overflow-wrap:anywhere}
 .exercise>header .n{margin-left:auto}
 .check{border-top:1px solid var(--line);margin-top:.9rem;padding-top:.9rem}
-.check h4{margin-bottom:.4rem}
+.check h4{margin-bottom:.4rem;text-wrap:wrap}
+.check h4:has(.mark){padding-left:1.5rem}
+.check h4 .mark{float:left;margin-left:-1.5rem}
 .check>p{margin-bottom:.5rem}
 .check>:last-child{margin-bottom:0}
 .says{background:var(--wrong-soft);border-left:.25rem solid var(--wrong);border-radius:.15rem;padding:.5rem .8rem}

@@ -31,8 +31,12 @@ def overview(summary: Json) -> str:
         _mistakes(summary["mistakes"], known),  # what a lecturer looks for on Monday
         _exercises(summary["exercises"], len(_graded(students))),
         _ungraded(students),
+        _noted(summary.get("notes", []), known),
+        _refused(summary.get("refused", []), known),
         students_table(students, summary["exercises"], summary["mistakes"]),
-        similar_pairs(summary["similar"], lambda identity: _student(identity, known)),  # long, and read by few
+        similar_pairs(  # long, and read by few
+            summary["similar"], lambda identity: _student(identity, known), summary.get("similar_note", "")
+        ),
     )
     made = footer(made_with(summary["versions"], summary["isolation"]))
     title = f"{summary['title']}: {amount(len(students), 'student')}"
@@ -80,25 +84,57 @@ def _mistakes(mistakes: Sequence[Json], known: Mapping[str, Json]) -> Html:
         return Html()
     ordered = sorted(mistakes, key=lambda one: (-one["count"], str(one["cause"])))
     lines = [_mistake(one, known) for one in ordered]
-    more = lines[SHOWN:]
-    folded = (
-        [tag("details", tag("summary", f"{len(more)} rarer ones"), tag("ol", *more, class_="rows"))] if more else []
-    )
-    return tag("section", tag("h2", "Most frequent mistakes"), tag("ol", *lines[:SHOWN], class_="rows"), *folded)
+    return tag("section", tag("h2", "Most frequent mistakes"), *_folded(lines))
 
 
 def _mistake(one: Json, known: Mapping[str, Json]) -> Html:
-    spoken = tag("span", f": {one['cause']}", class_="spoken")
-    button = tag(
-        "button", "Show in the table", spoken, type="button", data_find=one["cause"], hidden=True, class_="tools"
-    )
-    who = tag(
-        "details",
-        tag("summary", "Who", spoken),
-        tag("p", together((_student(i, known) for i in one["students"]), ", ")),
-    )
     said = tag("p", tag("strong", amount(one["count"], "student")), ": ", one["says"])
-    return tag("li", said, tag("div", slug(one["exercise"]), who, button, class_="about"))
+    return tag("li", said, _about(one, one["exercise"], known, one["cause"]))
+
+
+def _about(one: Json, exercise: str, known: Mapping[str, Json], find: str) -> Html:
+    """The line below something that several students have in common: where, who, and a way to see only them."""
+    spoken = tag("span", f": {find}", class_="spoken")
+    button = tag("button", "Show in the table", spoken, type="button", data_find=find, hidden=True, class_="tools")
+    names = tag("p", together((_student(i, known) for i in one["students"]), ", "))
+    who = tag("details", tag("summary", "Who", spoken), names)
+    return tag("div", *([slug(exercise)] if exercise else []), who, button, class_="about")
+
+
+def _noted(notes: Sequence[Json], known: Mapping[str, Json]) -> Html:
+    """What cost nothing and somebody may want to know, the most frequent first."""
+    lines = []
+    for one in notes:
+        said = tag("p", tag("strong", amount(one["count"], "student")), ": ", one["note"])
+        lines.append(tag("li", said, _about(one, one["exercise"], known, _words(one))))
+    lead = tag("p", "These cost no points.", class_="quiet")
+    return tag("section", tag("h2", "Notes"), lead, *_folded(lines)) if lines else Html()
+
+
+def _words(note: Json) -> str:
+    """By which the search finds a note: all but the names that differ."""
+    return " ".join(f"{note['exercise']} {note['note'].replace('…', ' ')}".split())
+
+
+def _folded(lines: Sequence[Html]) -> list[Html]:
+    """The first ones, and the others where they can be unfolded."""
+    more = lines[SHOWN:]
+    folded = [tag("details", tag("summary", f"{len(more)} rarer ones"), tag("ol", *more, class_="rows"))]
+    return [tag("ol", *lines[:SHOWN], class_="rows"), *(folded if more else [])]
+
+
+REFUSED = """What submissions tried and the sandbox refused. It got them nothing and costs nothing here. Libraries do
+some of it unasked: a data loader forks, a progress bar or a logger looks for a network. Please read the code before you
+conclude anything."""
+
+
+def _refused(refused: Sequence[Json], known: Mapping[str, Json]) -> Html:
+    lines = []
+    for one in refused:
+        said = tag("p", tag("strong", one["what"]), f": {amount(one['count'], 'student')}")
+        lines.append(tag("li", said, _about(one, "", known, f"tried: {one['what']}")))
+    lead = tag("p", REFUSED, class_="quiet")
+    return tag("section", tag("h2", "Refused"), lead, tag("ul", *lines, class_="rows")) if lines else Html()
 
 
 def _student(identity: str, known: Mapping[str, Json]) -> Html:

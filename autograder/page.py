@@ -8,10 +8,10 @@ from typing import Any
 
 from autograder.course import PARTS
 from autograder.drawings import picture
+from autograder.findings import MISSING, SPOKEN
 from autograder.markup import Html, amount, document, footer, made_with, marked, sideways, slug, tag, together
 from autograder.people import Student
-from autograder.render import noted, told_once
-from autograder.report import Message
+from autograder.render import Check, Memory, Told, Worths, facts, is_note, noted, revived, sorted_out, told_once
 
 Json = Mapping[str, Any]
 FIRST = 4  # pieces of advice at the top, and names in one of them; the rest is said at the exercises
@@ -30,14 +30,15 @@ def page(result: Json, name: str) -> str:
     if any(one.checks for one in exercises):
         score = f"{result['score']} / {most}"
         top = _score(result["score"], most, exercises)
-        told = [_first(extra, exercises), _points(exercises), _open(exercises), _absent(exercises), _full(exercises)]
+        told = [_first(extra, exercises), _points(exercises), _open(exercises), _absent(exercises)]
+        told += [_notes(extra.get("notes", []), exercises), _full(exercises)]
     else:  # the submission could not be opened
         score = "not graded"
         top = tag("p", tag("b", "Not graded"), class_="score")
         told = [_refused(extra["could_not_grade"])]
     who = _who(Student.of(extra["student"]), name)
     header = tag("header", tag("p", extra["title"], class_="eyebrow"), tag("h1", tag("bdi", name)), who, top)
-    main = tag("main", *told, _notes(extra["summary"][1:]), id="main")
+    main = tag("main", *told, _files(extra["summary"][1:]), id="main")
     return document(f"{name}: {score}, {extra['title']}", header, main, footer(_origin(extra)))
 
 
@@ -97,7 +98,7 @@ class Exercise:
             return "full"
         if "failed" not in verdicts:
             return "unchecked"
-        failed = [check for _, check in self.checks if check["verdict"] != "passed"]
+        failed = [check for _, check in self.checks if check["verdict"] != "passed" and not is_note(check)]
         found = {"not started" if _lacks(check) else check["kind"] for check in failed}
         if found != {"not started"}:
             return "open"
@@ -108,13 +109,24 @@ class Exercise:
         """Where to look: the same for all of its messages."""
         return next((check["message"]["look"] for _, check in self.checks if check["message"]), "")
 
+    @property
+    def earns(self) -> bool:
+        """Whether it has points, or needs none: only then is it worth knowing which notes do not hold."""
+        return self.state == "full" or self.score > 0
+
+    @property
+    def shares(self) -> bool:
+        """Whether its claims earn points one by one."""
+        return any(check.get("worth") for _, check in self.checks)
+
     def part(self, name: str) -> Json | None:
         return next((row for row in self.rows if row["extra_data"]["part"] == name), None)
 
 
 def _lacks(check: Json) -> bool:
     """Not in the submission, and nothing in it that looks like it: there is no more to say than that."""
-    return check["kind"] == "missing" and not (check["message"] and _facts(check, check["message"]["evidence"]))
+    said = revived(check["message"])
+    return check["kind"] == "missing" and not (said and facts(check, said))
 
 
 def grouped(tests: Sequence[Json]) -> list[Exercise]:
@@ -181,7 +193,7 @@ def _advised(one: Json, anchors: Mapping[str, str], strong: bool) -> Html:
     if not one["waiting"]:
         return told
     names = [_to(name, anchors) for name in one["waiting"]]
-    *most, last = [*names[: FIRST - 1], f"{len(names) - FIRST + 1} more"] if len(names) > FIRST else names
+    *most, last = [*names[: FIRST - 1], f"{len(names) - FIRST + 1} more (below)"] if len(names) > FIRST else names
     others = (together(most, ", "), " and ", last, " fail") if most else (last, " fails")
     return together((told, tag("p", *others, " with it: fix this, then look again.", class_="quiet")))
 
@@ -208,10 +220,9 @@ def _points(exercises: Sequence[Exercise]) -> Html:
     cells = (tag("td", f"{score} / {points}", class_="n") for score, points in (*sums, _added(sums)))
     everything = "All, with extra credit" if any(one.extra_credit for one in exercises) else "All"
     foot = tag("tfoot", tag("tr", tag("th", everything, scope="row"), *cells))
-    caption = tag(
-        "caption",
-        "A part counts in full or not at all. Public checks are those that you can run yourself; hidden ones run here.",
-    )
+    how = "What is wrong in a part costs all of its points"
+    how += ", or the points of that claim where the claim has its own." if any(one.shares for one in exercises) else "."
+    caption = tag("caption", how, " Public checks are those that you can run yourself; hidden ones run here.")
     table = tag("table", caption, tag("thead", head), *bodies, foot)
     return tag("section", tag("h2", "Points"), sideways("Points", table), *_withheld(exercises))
 
@@ -238,7 +249,7 @@ def _cell(score: int, points: int) -> Html:
     return tag("td", f"{score} / {points}", class_="n lost" if score < points else "n")
 
 
-RIGHT, WRONG = marked("✓", "right:", "yes"), marked("✗", "not right yet:", "no")
+RIGHT, WRONG, ASIDE = marked("✓", "right:", "yes"), marked("✗", "not right yet:", "no"), marked("–", "note:", "none")
 UNCHECKED, ABSENT = marked("?", "not checked:", "none"), marked("○", "not there yet:", "none")
 
 
@@ -259,13 +270,16 @@ def _withheld(exercises: Sequence[Exercise]) -> list[Html]:
 
 
 def _open(exercises: Sequence[Exercise]) -> Html:
-    cards = [_card(one) for one in exercises if one.state in ("open", "unchecked")]
+    memory, anchors = Memory(), {one.slug: one.anchor for one in exercises}
+    cards = [_card(one, memory, anchors) for one in exercises if one.state in ("open", "unchecked")]
     return tag("section", tag("h2", "What to look at"), *cards) if cards else Html()
 
 
-def _card(one: Exercise) -> Html:
-    told = list(_told(one))
-    right = _right(one)
+def _card(one: Exercise, memory: Memory, anchors: Mapping[str, str]) -> Html:
+    worths = {part: Worths() for part in PARTS}
+    remarks = dict.fromkeys(row["extra_data"].get("carried", "") for row in one.rows)
+    told = [*(tag("p", remark) for remark in remarks if remark), *_told(one, worths, memory, anchors)]
+    right = _right(one, worths)
     if not told and not right:
         told = [tag("p", "This could not be checked. The fault is ours; please tell the course staff.")]
     points = tag("span", f"{one.score} / {one.points}", class_="n lost") if one.points else Html()
@@ -274,60 +288,78 @@ def _card(one: Exercise) -> Html:
     return tag("article", head, *told, right, class_="card exercise", id=one.anchor)
 
 
-def _told(one: Exercise) -> Iterator[Html]:
-    """The failed checks of an exercise: each thing is said once; of what adds nothing, only the claim."""
-    wrong = [(part, check) for part, check in one.checks if check["verdict"] != "passed"]
-    known: set[str] = set()  # claims, facts and named mistakes
-    again: list[Html] = []
-    for (part, check), (_, said) in zip(wrong, told_once([check for _, check in wrong]), strict=True):
-        facts = [fact for fact in _facts(check, said.evidence) if fact not in known] if said else []
-        happened = said.headline.partition(": ")[2] if said else ""
-        if said is None or (said.says in known if said.says else not facts and {check["claim"], happened} & known):
-            again.append(tag("li", _verdict(check), check["claim"], " ", _part(part)))
-            continue
-        known |= {check["claim"], said.says, happened, *facts}
-        yield _check(part, check, said, facts)
-    if again:
-        yield tag("div", tag("h4", "Also not right yet"), tag("ul", *again, class_="brief"), class_="check")
+def _told(one: Exercise, worths: Mapping[str, Worths], memory: Memory, anchors: Mapping[str, str]) -> Iterator[Html]:
+    """The failed checks of an exercise, those of one reason together. Public ones come first: they tell more."""
+    parts = {id(check): part for part, check in one.checks}
+    _, failed, notes = sorted_out([check for _, check in one.checks])
+    for told in told_once(failed, one.slug, memory):
+        yield _reason(told, parts, worths, anchors)
+    if notes and not one.earns:  # they may only follow from the rest
+        claims = dict.fromkeys(check["claim"] for check in notes)
+        lines = (tag("li", ASIDE, claim) for claim in claims)
+        yield tag(
+            "div", tag("h4", "Also not so, but worth no points"), tag("ul", *lines, class_="brief"), class_="check"
+        )
 
 
-def _facts(check: Json, evidence: Sequence[str]) -> list[str]:
-    """The evidence, without the claim: that is the heading."""
-    return [fact for fact in evidence if fact != f"Asked for: {check['claim']}."]
-
-
-def _part(part: str) -> Html:
-    return tag("span", part, class_="tag")
-
-
-def _check(part: str, check: Json, said: Message, facts: Sequence[str]) -> Html:
-    content = [tag("h4", _verdict(check), " ", check["claim"], " ", _part(part)), tag("p", said.headline)]
-    if said.says:
-        content.append(tag("p", tag("strong", said.says), class_="says"))
-    if facts:
-        content.append(tag("pre", *(tag("span", fact) for fact in facts)))
-    if check["picture"]:
-        content.append(picture(check["picture"]))
+def _reason(told: Told, parts: Mapping[int, str], worths: Mapping[str, Worths], anchors: Mapping[str, str]) -> Html:
+    """One reason: the claims that fail for it, and what there is to say."""
+    claims: dict[tuple[str, str], list[Check]] = {}
+    for check in told.checks:
+        claims.setdefault((check["claim"], check["verdict"]), []).append(check)
+    content = [
+        tag("h4", _verdict(those[0]), " ", claim, *_tags([(parts[id(check)], check) for check in those], worths))
+        for (claim, _), those in claims.items()
+    ]
+    said, first = told.said, told.checks[0]
+    if said and told.before:
+        happened = said.headline.partition(": ")[2] or said.headline
+        why = tag("strong", said.says) if said.says else f"{happened[:1].upper()}{happened[1:]}."
+        content.append(tag("p", why, " Told at ", _to(told.before, anchors), "; look here again when that is right."))
+    elif said:
+        content.append(tag("p", said.headline))
+        content += [tag("p", tag("strong", said.says), class_="says")] if said.says else []
+        evidence = facts(first, said)
+        content += [tag("pre", *(tag("span", fact) for fact in evidence))] if evidence else []
+    if first["picture"] and not told.before:
+        content.append(picture(first["picture"]))
     return tag("div", *content, class_="check")
 
 
-def _right(one: Exercise) -> Html:
-    """What is right, one line per claim; with its part, if the other part does not think so."""
-    passed: dict[str, dict[str, bool]] = {}
-    notes = {check["claim"]: noted(check) for _, check in one.checks}
+def _tags(those: Sequence[tuple[str, Json]], worths: Mapping[str, Worths]) -> list[object]:
+    """Of one claim in the parts of which something is said: which parts, and what it was worth there."""
+    found: list[object] = []
+    of = {part: worths[part].of(check) for part, check in those}
+    if len(of) == len(PARTS) and of["public"].endswith(LATER):  # told by the hidden part
+        of["public"] = ""
+    for part, worth in of.items():
+        found += [" ", tag("span", part + worth, class_="tag")]
+    return found
+
+
+LATER = "with the hidden checks"  # where a further claim has its points in the other part
+
+
+def _right(one: Exercise, worths: Mapping[str, Worths]) -> Html:
+    """What is right, one line per claim; with its parts, if they differ, or if it has points of its own."""
+    claims: dict[str, list[tuple[str, Json]]] = {}
     for part, check in one.checks:
-        of = passed.setdefault(check["claim"], {})
-        of[part] = of.get(part, True) and check["verdict"] == "passed"
+        claims.setdefault(check["claim"], []).append((part, check))
     lines = []
-    for claim, of in passed.items():
-        parts = [part for part, right in of.items() if right]
-        if parts:
-            named = [" ", *(_part(part) for part in parts)] if len(parts) < len(of) else []
-            lines.append(tag("li", RIGHT, claim, notes[claim], *named))
+    for claim, those in claims.items():
+        right = [part for part in dict.fromkeys(part for part, _ in those) if _all_right(part, those)]
+        if right:
+            passed = [(part, check) for part, check in those if part in right]
+            differ = len(right) < len({part for part, _ in those}) or any(check.get("worth") for _, check in passed)
+            lines.append(tag("li", RIGHT, claim, noted(those[-1][1]), *(_tags(passed, worths) if differ else [])))
     if not lines:
         return Html()
     heading = [] if one.state == "full" else [tag("h4", "What is right")]
     return tag("div", *heading, tag("ul", *lines, class_="brief"), class_="check" if heading else None)
+
+
+def _all_right(part: str, those: Sequence[tuple[str, Json]]) -> bool:
+    return all(check["verdict"] == "passed" for other, check in those if other == part)
 
 
 def _absent(exercises: Sequence[Exercise]) -> Html:
@@ -336,11 +368,14 @@ def _absent(exercises: Sequence[Exercise]) -> Html:
     for one in exercises:
         if one.state != "absent":
             continue
-        claims = list(dict.fromkeys(check["claim"] for _, check in one.checks))
+        claims = list(dict.fromkeys(check["claim"] for _, check in one.checks if not is_note(check)))
         name = slug(one.slug)
         told = tag("p", name, " ", tag("span", amount(one.points, "point"), class_="quiet"))
+        said = [check["message"] for _, check in one.checks if check["message"]]
         missing = next((check["message"]["headline"] for _, check in one.checks if check["kind"] == "missing"), None)
         look = f"{missing.partition(': ')[2]} {one.look}" if missing else one.look
+        if files := [fact for fact in (said[0]["evidence"] if said else []) if fact.startswith(MISSING)]:
+            look = f"{'; '.join(files)} {one.look}"
         lines.append(tag("li", told, tag("p", "; ".join(claims)), tag("p", look, class_="quiet"), id=one.anchor))
     if not lines:
         return Html()
@@ -356,14 +391,44 @@ def _full(exercises: Sequence[Exercise]) -> Html:
             name = slug(one.slug)
             taken = f", {one.about['file']}" if one.about.get("file") else ""
             told = tag("p", name, " ", tag("span", points + taken, class_="quiet"))
-            lines.append(tag("li", told, _right(one), id=one.anchor))
+            lines.append(tag("li", told, _right(one, {part: Worths() for part in PARTS}), id=one.anchor))
     if not lines:
         return Html()
     summary = tag("summary", f"{amount(len(lines), 'exercise')}, and what was checked")
     return tag("section", tag("h2", "All right"), tag("details", summary, tag("ul", *lines, class_="rows")))
 
 
-def _notes(lines: Sequence[str]) -> Html:
+def _notes(told: Sequence[Json], exercises: Sequence[Exercise]) -> Html:
+    """What is good to know and cost nothing: what the grader noticed, and claims that are notes and do not hold."""
+    anchors = {one.slug: one.anchor for one in exercises if one.state != "waiting"}
+    lines: dict[Html, None] = {}
+    for one in told:
+        named = [_to(one["exercise"], anchors), ": "] if one["exercise"] else []
+        lines[tag("li", ASIDE, *named, one["note"])] = None
+    for exercise in exercises:
+        if exercise.earns:
+            for group in told_once(sorted_out([check for _, check in exercise.checks])[2], exercise.slug):
+                lines[_aside(exercise, group, anchors)] = None
+    if not lines:
+        return Html()
+    lead = tag("p", "These cost no points.", class_="quiet")
+    return tag("section", tag("h2", "Notes"), lead, tag("ul", *lines, class_="brief"))
+
+
+def _aside(exercise: Exercise, told: Told, anchors: Mapping[str, str]) -> Html:
+    first, said = told.checks[0], told.said
+    claims = "; ".join(dict.fromkeys(check["claim"] for check in told.checks))
+    how = "this does not hold" if first["verdict"] == "failed" else "this could not be checked"
+    content: list[object] = [ASIDE, _to(exercise.slug, anchors), f": {how}: {claims}."]
+    if said and first["verdict"] == "failed":
+        content += [" ", said.says] if said.says else []
+        evidence = facts(first, said)
+        if evidence or said.headline.partition(": ")[2] not in SPOKEN.values():  # else it says what stands here already
+            content.append(tag("pre", *(tag("span", fact) for fact in (said.headline, *evidence))))
+    return tag("li", *content)
+
+
+def _files(lines: Sequence[str]) -> Html:
     if not lines:
         return Html()
     return tag("section", tag("h2", "About the files"), tag("ul", *(tag("li", line) for line in lines)))

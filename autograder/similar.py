@@ -3,6 +3,7 @@
 A submission becomes tokens without what a disguise changes at no cost: layout, comments, docstrings, type hints, names
 of one's own. Every run of K tokens is a piece. Pieces of the given code do not count; the share of a pair is how many
 of the smaller one's pieces the other has, too. Winnowing would thin the pieces out; so short a homework needs them all.
+Nor do pieces count that a third of the class has: they come from a lecture, a tutor, or from how everybody writes it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import builtins
 import contextlib
 import keyword
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +27,8 @@ K = 8  # tokens to a piece
 # No class of real students has been measured: how often honest ones write a long exercise in the same words is unknown.
 THRESHOLD = 0.75
 FEWEST = 250  # pieces in common: all short exercises, done in the most obvious way, have 219
+COMMON = 3  # what one in so many has is nobody's own,
+CLASS = 12  # in a class of at least so many: in a smaller one, a third are three friends, whom one looks for
 MOST_PAIRS = 200  # are returned; if a whole class is alike, more would say no more
 READ = 100_000  # characters of a submission are looked at, short files first, so that no bulk hides the others
 REPEATS = 8  # places of one piece are told apart
@@ -51,6 +55,25 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """The pairs of a class, most alike first, and what was left out because so many have it."""
+
+    pairs: tuple[Pair, ...]
+    submissions: int
+    holders: int = 0  # so many must have a piece, that it is nobody's own; 0 if the class is too small to tell
+    left_out: float = 0.0  # share of all that was not given
+
+    @property
+    def note(self) -> str:
+        """What was left out, in a sentence; '' if nothing was."""
+        if not self.left_out:
+            return ""
+        share = f"{100 * self.left_out:.0f} %" if self.left_out >= 0.005 else "less than 1 %"
+        who = f"{self.holders} or more of the {self.submissions} submissions have"
+        return f"Code that {who} was left out as nobody's own: {share} of all that was not given."
+
+
+@dataclass(frozen=True)
 class _Unit:
     """A function, or what stands between two: functions can be put in another order. A character is a token."""
 
@@ -67,21 +90,33 @@ class _Unit:
         return self.lines[first], self.lines[min(last + K, len(self.lines)) - 1]
 
 
-def similar(
-    submissions: Mapping[str, Mapping[str, str]], given: Iterable[str], threshold: float = THRESHOLD
-) -> list[Pair]:
-    """Pairs of at least this share, most alike first. From id to file name to text; `given` are texts."""
+def similar(submissions: Mapping[str, Mapping[str, str]], given: Iterable[str], threshold: float = THRESHOLD) -> Alike:
+    """Pairs of at least this share. `submissions`: from id to file name to text; `given` are texts."""
     known = {piece for text in given for unit in _units("", code(text)) for _, piece in unit.pieces()}
     read = {
         name: [unit for file, text in seen(submissions[name]).items() for unit in _units(file, text)]
         for name in sorted(submissions)
     }
     own = {name: {piece for unit in units for _, piece in unit.pieces()} - known for name, units in read.items()}
+    holders = max(1, ceil(len(own) / COMMON)) if len(own) >= CLASS else 0
+    common = _common(own, holders)
+    before = sum(map(len, own.values()))
+    own = {name: pieces - common for name, pieces in own.items()}
+    left_out = 1 - sum(map(len, own.values())) / before if before else 0.0
     found = sorted((-share, one, other) for one, other, share in _pairs(own, threshold))[:MOST_PAIRS]
-    return [
+    pairs = (
         Pair(one, other, -share, tuple(_places(read[one], read[other], own[one] & own[other])))
         for share, one, other in found
-    ]
+    )
+    return Alike(tuple(pairs), len(own), holders, left_out)
+
+
+def _common(own: Mapping[str, set[str]], holders: int) -> set[str]:
+    """The pieces that so many have."""
+    if not holders:
+        return set()
+    counts = Counter(piece for pieces in own.values() for piece in pieces)
+    return {piece for piece, count in counts.items() if count >= holders}
 
 
 def _pairs(own: Mapping[str, set[str]], threshold: float) -> Iterator[tuple[str, str, float]]:

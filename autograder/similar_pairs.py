@@ -17,17 +17,19 @@ on one of real students. Short exercises have few right forms, so that honest so
 handout, a lecture or a tutor can have the same effect. Please look at both before you conclude anything."""
 
 
-def similar_pairs(pairs: Sequence[Json], named: Callable[[str], Html]) -> Html:
-    """The section about them. `named`: from an id to what the page calls it."""
+def similar_pairs(pairs: Sequence[Json], named: Callable[[str], Html], note: str = "") -> Html:
+    """The section about them. `named`: from an id to what the page calls it; `note`: what was left out."""
+    left_out = [tag("p", note)] if note else []
     if not pairs:
-        return Html()
+        return tag("section", tag("h2", "Similar pairs"), tag("p", "There are none."), *left_out) if note else Html()
     limit = [f" Only the {MOST_PAIRS} pairs that are most alike are listed."] if len(pairs) >= MOST_PAIRS else []
     ordered = sorted(pairs, key=lambda one: (-one["share"], str(one["one"]), str(one["other"])))
     lines = [_pair(one, named) for one in ordered]
     more = lines[SHOWN:]
     folded = [tag("details", tag("summary", f"{len(more)} more"), tag("ul", *more))] if more else []
     told = tag("p", HINT, *limit)
-    return tag("section", tag("h2", "Similar pairs"), told, _groups(pairs, named), tag("ul", *lines[:SHOWN]), *folded)
+    listed = (_groups(pairs, named), tag("ul", *lines[:SHOWN]), *folded)
+    return tag("section", tag("h2", "Similar pairs"), told, *left_out, *listed)
 
 
 def _pair(one: Json, named: Callable[[str], Html]) -> Html:
@@ -41,7 +43,9 @@ def _groups(pairs: Sequence[Json], named: Callable[[str], Html]) -> Html:
     found = [group for group in connected(edges) if len(group) > 2]
     lines = [_group(group, edges, named) for group in found[:GROUPS]]
     if len(found) > GROUPS:
-        lines.append(tag("li", f"{len(found) - GROUPS} more groups of at most {len(found[GROUPS])}."))
+        lines.append(
+            tag("li", f"{len(found) - GROUPS} more groups of at most {len(found[GROUPS])}, in the list of pairs.")
+        )
     return tag("ul", *lines, class_="rows") if lines else Html()
 
 

@@ -12,7 +12,11 @@ Json = Mapping[str, Any]
 UNKNOWN = "–"  # sorted behind everything else
 WORDS = {"name": "Name", "id": "Submission", "sid": "Student ID", "email": "Email"}
 TIMES = {"Late": "late", "Submitted": "submitted"}
-KINDS = {"late": "Late", "ungraded": "Not graded", "zero": "0 points"}  # of students whom one looks for
+KINDS = {  # of students whom one looks for
+    **{"late": "Late", "ungraded": "Not graded", "zero": "0 points"},
+    **{"noted": "With notes", "refused": "Tried what is refused"},
+}
+NOTES = 3  # in a row of the table; the report has all of them
 
 
 def students_table(students: Sequence[Json], exercises: Sequence[Json], mistakes: Sequence[Json]) -> Html:
@@ -26,8 +30,10 @@ def students_table(students: Sequence[Json], exercises: Sequence[Json], mistakes
     heads = [_head(WORDS[first], find=True), _head("Points", kind="n")]
     heads += [_head(key, find=key == "Late") for key in times]
     heads += [_head(slug(one["slug"]), f" / {one['points']}", kind="exercise") for one in exercises]
-    heads += [_head("Fix first", find=True), *(_head(WORDS[key], find=True) for key in others)]
-    rows = (_row(one, [first, *others], times, exercises, causes.get(one["id"], [])) for one in students)
+    aside = [name for name, told in ASIDE.items() if any(told(one) for one in students)]
+    heads += [_head("Fix first", find=True), *(_head(name, find=True) for name in aside)]
+    heads += [_head(WORDS[key], find=True) for key in others]
+    rows = (_row(one, [first, *others], times, exercises, aside, causes.get(one["id"], [])) for one in students)
     told = "Points of every student. A heading sorts by its column; once more, and it turns round."
     caption = tag("caption", tag("span", told))
     table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), id="students")
@@ -39,7 +45,7 @@ def students_table(students: Sequence[Json], exercises: Sequence[Json], mistakes
 def _search() -> Html:
     return tag(
         "p",
-        tag("label", "Find by name, ID, email or mistake", for_="find"),
+        tag("label", "Find by name, ID, email, mistake or note", for_="find"),
         tag("input", id="find", type="search", autocomplete="off", spellcheck="false"),
         tag("output", "", id="found", for_="find"),
         class_="tools",
@@ -67,6 +73,8 @@ def _kinds(one: Json) -> list[str]:
         "late": bool(one["late"]),
         "ungraded": bool(one["trouble"]),
         "zero": not one["trouble"] and not one["score"],
+        "noted": bool(one.get("notes")),
+        "refused": bool(one.get("refused")),
     }
     return [kind for kind in KINDS if applies[kind]]
 
@@ -88,8 +96,30 @@ def _head(*content: object, find: bool = False, kind: str | None = None) -> Html
     return tag("th", button, scope="col", aria_sort="none", data_find=find, class_=kind)
 
 
+def _all_notes(one: Json) -> list[str]:
+    return [": ".join(filter(None, (note["exercise"], note["note"]))) for note in one.get("notes", [])]
+
+
+def _notes(one: Json) -> str:
+    notes = _all_notes(one)
+    more = [f"and {len(notes) - NOTES} more, in the report"] if len(notes) > NOTES else []
+    return "; ".join([*notes[:NOTES], *more])
+
+
+def _refused(one: Json) -> str:
+    return f"tried: {', '.join(one['refused'])}" if one.get("refused") else ""
+
+
+ASIDE = {"Notes": _notes, "Refused": _refused}  # columns that are there if anybody has something in them
+
+
 def _row(
-    one: Json, words: Sequence[str], times: Sequence[str], exercises: Sequence[Json], causes: Sequence[str]
+    one: Json,
+    words: Sequence[str],
+    times: Sequence[str],
+    exercises: Sequence[Json],
+    aside: Sequence[str],
+    causes: Sequence[str],
 ) -> Html:
     first, *others = words
     cells = [tag("th", link(one["report"], tag("bdi", one[first] or one["id"])), scope="row")]
@@ -101,8 +131,10 @@ def _row(
         lost = points != UNKNOWN and points < exercise["points"]
         cells.append(tag("td", points, class_="c lost" if lost else "c"))
     told = f"Could not be graded: {one['trouble']}" if one["trouble"] else one["fix_first"]
-    cells += [tag("td", told, class_="told"), *(tag("td", one[key]) for key in others)]
-    return tag("tr", *cells, data_causes=" ".join(causes) or None, data_is=" ".join(_kinds(one)) or None)
+    cells += [tag("td", told, class_="told"), *(tag("td", ASIDE[name](one), class_="told") for name in aside)]
+    cells += [tag("td", one[key]) for key in others]
+    found = " ".join([*causes, *_all_notes(one)[NOTES:]])  # by what does not stand in the row
+    return tag("tr", *cells, data_found=found or None, data_is=" ".join(_kinds(one)) or None)
 
 
 # Laying out a thousand rows takes a browser half a second, whatever the script does: so only the first ones that were
@@ -147,7 +179,7 @@ addEventListener("DOMContentLoaded", () => {
   const words = once(() => {
     const searched = heads.flatMap((head, column) => "find" in head.dataset ? [column] : []);
     return rows.map(row =>
-      plain([...searched.map(column => row.cells[column].textContent), row.dataset.causes || ""].join(" ")));
+      plain([...searched.map(column => row.cells[column].textContent), row.dataset.found || ""].join(" ")));
   });
 
   const {compare} = new Intl.Collator("en", {numeric: true, sensitivity: "base"});

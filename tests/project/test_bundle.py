@@ -86,7 +86,7 @@ def test_superfluous_and_missing_modules_are_found(tree):
 
 def test_only_what_grading_imports_is_pinned(tree, tmp_path):
     pins = tree["requirements.txt"].decode().split()
-    assert [pin.split("==")[0] for pin in pins] == ["torch", "numpy", "pytest", "safetensors"]
+    assert [pin.split("==")[0] for pin in pins] == ["torch", "einops", "numpy", "pytest", "safetensors"]
     (tmp_path / "requirements.txt").write_text("torch==1.0\nnumpy>=2\n")
     with pytest.raises(UserError, match=r"does not pin numpy"):
         bundle._pinned(tmp_path / "requirements.txt", {"torch", "numpy"})

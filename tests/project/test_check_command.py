@@ -11,8 +11,13 @@ import sys
 
 import pytest
 
-from autograder.check import _coloured, main
+from autograder.check import _coloured, main, note, state, told
+from autograder.course import read_course
+from autograder.engine import Outcome
+from autograder.findings import Finding
+from autograder.kernel import Shown
 from autograder.mutants import lay_out
+from autograder.results import Row
 
 
 def check(folder, *arguments, **environment):
@@ -49,7 +54,7 @@ def test_a_mistake_is_named_with_evidence(student, capsys):
     path.write_text(path.read_text().replace(stub, "return x.view(x.size(0), n_heads, x.size(1), -1)"))
     assert main(["split_heads"], student) == 1
     shown = capsys.readouterr().out
-    assert "split_heads: right shape (1, 2, 2, 2), wrong values" in shown
+    assert "split_heads: right shape (2, 3, 5, 4), wrong values" in shown
     assert "Your heads hold whole tokens: split the last axis first, then swap tokens and heads." in " ".join(
         shown.split()
     )
@@ -106,6 +111,56 @@ def test_damaged_reference_is_one_line(student, capsys):
     (student / "tests/public/references/split_heads.safetensors").write_bytes(b"x")
     assert main([], student) == 2
     assert "is not a reference file" in capsys.readouterr().err
+
+
+def outcome(claim, headline="", *evidence, counts="core", worth=0, kind="values"):
+    finding = Finding(kind, f"self_attention: {headline}", evidence) if headline else None
+    verdict = "failed" if headline else "passed"
+    return Outcome("self_attention", "public", "test_x", claim, verdict, finding, counts=counts, worth=worth)
+
+
+def row(*outcomes):
+    return Row(read_course("default").items["self_attention"], "public", outcomes)
+
+
+def test_claims_say_what_they_are_worth_and_a_part_of_the_points_is_told():
+    partly = row(outcome("values agree"), outcome("gradients flow", "gradients stop", counts="further", worth=1))
+    assert partly.score == 1 and partly.points == 2
+    assert note(partly) == "1 of 2 checks, 1 of 2 points"
+    assert told(partly, ("src/attention.py",), 74) == [
+        *("✓ values agree · core: 1 point", "✗ gradients flow · 1 point", "  self_attention: gradients stop"),
+        "    → src/attention.py, handout 2.4",
+    ]
+
+
+def test_a_note_that_does_not_hold_fails_nothing_and_comes_last():
+    aside = outcome("lists are taken", "raised for lists", "x = [1]", counts="note")
+    noted = row(aside, outcome("values agree"))
+    assert noted.verdict == "passed" and state(noted) == "passed" and note(noted) == "1 of 1 checks, 1 note"
+    assert told(noted, ("src/attention.py",), 74) == [
+        *("– note, no points: lists are taken", "  self_attention: raised for lists", "    x = [1]"),
+        "    → src/attention.py, handout 2.4",
+    ]
+    both = told(row(aside, outcome("values agree", "wrong values")), ("src/attention.py",), 74)
+    assert both[0] == "✗ values agree · core: 2 points" and "– note, no points: lists are taken" in both[1:]
+    shown = repr(Shown("q2_4_1", noted))
+    assert "✓ values agree" in shown and "✓ lists" not in shown and "– note, no points: lists are taken" in shown
+
+
+def test_one_exception_in_many_exercises_is_told_once(student, capsys):
+    path = student / "src/attention.py"
+    text = path.read_text()
+    for name in ("split_heads", "self_attention"):
+        stub = f'raise NotImplementedError("{name} is not started yet")'
+        body = "return x.view(x, n_head)" if name == "split_heads" else "return split_heads(Q, n_heads)"
+        text = text.replace(stub, body)
+    path.write_text(text)
+    assert main(["split_heads", "self_attention"], student) == 1
+    shown = capsys.readouterr().out
+    report, _, advice = shown.partition("Fix first:")
+    assert report.count("NameError: name 'n_head' is not defined") == 1 and "'n_head'" in advice
+    assert shown.count("told at split_heads; look here again when that is right") == 1
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 class Terminal(io.StringIO):

@@ -23,16 +23,18 @@ from types import SimpleNamespace
 import pytest
 from distributed import Client, LocalCluster
 
-from autograder import class_run, cluster
+from autograder import class_run, cluster, columns
 from autograder.__main__ import main
 from autograder.course import read_course
 from autograder.dens import den
 from autograder.errors import UserError
 from autograder.grade import trouble_with
 from autograder.gradebook import canvas, gradebook, harmless, summary
+from autograder.gradescope import text_of
 from autograder.intake import Intake
+from autograder.overview import overview
 from autograder.people import Person
-from autograder.records import Record, read_result
+from autograder.records import Note, Record, digest_of, read_result
 from autograder.results import rows
 from autograder.roster import Student
 
@@ -184,7 +186,7 @@ def record(**fields) -> Record:
     person = Person(fields.get("name", "Ada"), email=fields.get("email", ""))
     student = Student(fields.get("id", "s1"), fields.get("people", (person,)))
     usual = {"score": 8, "exercises": {"split_heads": 4, "merge_heads": 4}, "lost": (), "causes": {}, "advice": ""}
-    usual |= {"trouble": "", "isolation": "ordinary user", "seconds": 1.0, "kept": False}
+    usual |= {"trouble": "", "isolation": "ordinary user", "seconds": 1.0, "kept": False, "notes": (), "refused": ()}
     return Record(student, **(usual | {k: v for k, v in fields.items() if k in usual}))
 
 
@@ -195,6 +197,87 @@ def test_no_name_is_a_formula(course, name):
     assert row["Student"].startswith("'") and row["Email"].startswith("'") and row["Total"] == "8"
     assert rows_of(canvas(read_course(str(course)), records))[1]["Student"].startswith("'")
     assert harmless("Ada O'Neil-Smith") == "Ada O'Neil-Smith"
+
+
+@pytest.mark.parametrize("text", ["a; =1", "a,+1", "a|\t@x", "a\n -1", "＝1", "a;＠x", "a\t\t\t=1"])
+def test_no_part_of_a_text_is_a_formula(text):
+    """Whatever a spreadsheet takes for the end of a cell."""
+    for cell in re.split(r"[;,|\t\r\n]", harmless(text)):
+        assert not cell.strip().startswith(tuple("=+-@＝＋－＠"))
+
+
+def test_a_long_text_is_made_harmless_in_no_time():
+    started = time.monotonic()
+    for text in ("\t" * 200_000, " " * 200_000, "; " * 100_000):
+        harmless(text)
+    assert time.monotonic() - started < 2
+
+
+def test_notes_and_what_was_refused_reach_gradebook_and_summary(course):
+    cuda, renamed = (
+        Note("split_heads", "asks for cuda; run on the CPU"),
+        Note("", "=A2S2 (1).ipynb was taken for A2S2.ipynb"),
+    )
+    records = [
+        record(id="a", notes=(renamed, cuda), refused=("fork", "socket")),
+        record(id="b", notes=(cuda,)),
+        record(id="c", refused=("fork",), trouble="some checks could not be run"),
+    ]
+    table = gradebook(read_course(str(course)), records)
+    assert table.decode("utf-8-sig").splitlines()[0].endswith(",Total,notes,refused")
+    assert [(row["notes"], row["refused"]) for row in rows_of(table)] == [
+        ("'=A2S2 (1).ipynb was taken for A2S2.ipynb; split_heads: asks for cuda; run on the CPU", "fork, socket"),
+        ("split_heads: asks for cuda; run on the CPU", ""),
+        ("", "fork"),
+    ]
+    made = summary(read_course(str(course)), records)
+    assert [(one["exercise"], one["count"], one["students"]) for one in made["notes"]] == [
+        ("split_heads", 2, ["a", "b"]),
+        ("", 1, ["a"]),
+    ]
+    assert made["refused"] == [
+        {"what": "fork", "students": ["a", "c"], "count": 2},
+        {"what": "socket", "students": ["a"], "count": 1},
+    ]
+    assert made["students"][1]["notes"] == [{"exercise": "split_heads", "note": "asks for cuda; run on the CPU"}]
+    assert [one["refused"] for one in made["students"]] == [["fork", "socket"], [], ["fork"]]
+
+
+def test_notes_that_differ_only_in_names_are_one_line(course):
+    files = ["'Copy of A2S2.ipynb'", "'A2S2 (1).ipynb'", "a2s2.ipynb"]
+    records = [record(id=str(n), notes=(Note("", f"{file} was taken for A2S2.ipynb"),)) for n, file in enumerate(files)]
+    records.append(record(id="x", notes=(Note("", "'a.zip' was opened"),)))
+    made = summary(read_course(str(course)), records)
+    assert [(one["note"], one["students"]) for one in made["notes"]] == [
+        ("… was taken for …", ["0", "1", "2"]),
+        ("'a.zip' was opened", ["x"]),
+    ]
+    assert 'data-find="was taken for"' in overview(made)
+
+
+def test_a_record_knows_notes_and_what_was_refused(root, course, class_folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    grade(root, course, out, class_folder / "ada")
+    content = read_result(out / "ada/results.json")
+    assert Record.of(content).notes == () and Record.of(content).refused == ()  # also of results that have no such key
+    note = {"exercise": "split_heads", "note": "asks for cuda; run on the CPU"}
+    content["extra_data"] |= {"notes": [note, note], "refused": ["socket", "fork", "fork"]}
+    claim = {"claim": "lists are taken", "counts": "note", "verdict": "failed", "cause": "", "message": None}
+    content["tests"][0]["extra_data"]["checks"].append(claim)
+    found = Record.of(content)
+    assert found.refused == ("fork", "socket")
+    assert [one.text() for one in found.notes] == [
+        *("split_heads: asks for cuda; run on the CPU", "split_heads: this does not hold: lists are taken"),
+    ]
+    content["tests"][0]["score"] = 0
+    content["tests"][0]["extra_data"]["verdict"] = "failed"
+    assert len(Record.of(content).notes) == 1  # what else does not hold may only follow from that
+    content["extra_data"]["digest"] = digest_of(content)
+    (out / "ada/results.json").write_bytes(text_of(content))
+    capsys.readouterr()
+    class_run._look(out, [found])
+    shown = capsys.readouterr().out
+    assert "note: split_heads: asks for cuda; run on the CPU" in shown and "tried, and refused: fork, socket" in shown
 
 
 def rows_of(table: bytes) -> list[dict[str, str]]:
@@ -472,10 +555,96 @@ def test_a_long_log_ends_with_what_could_not_be_graded(course, capsys):
     records = [record(id=f"s{number}") for number in range(30)]
     records += [record(id=f"t{number}", trouble="not a zip", name="Zoë") for number in range(25)]
     with class_run.Progress(read_course(str(course)), len(records)) as progress:
-        class_run._close(records, progress, "see out/index.html")
+        class_run._close(records, progress, Path("out"), "index.html")
+        class_run._close(records, progress, Path("out"))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "30 graded, 25 could not be graded; 0 s; see out/index.html"
-    assert lines[1] == "  t0 (Zoë): not a zip" and lines[-1] == "  and 5 more" and len(lines) == 22
+    assert lines[1] == "  t0 (Zoë): not a zip" and lines[21] == "  and 5 more, in out/index.html"
+    assert lines[22].endswith("; results are in out/") and lines[-1] == "  and 5 more, in out/" and len(lines) == 44
+
+
+LONG_IDS = {
+    "x" * 60 + "_7": f"{'x' * 11}…{'x' * 10}_7",
+    "ada": "ada" + " " * 21,
+    "學" * 30: f"{'學' * 5}…{'學' * 6}" + " ",  # two columns each: one is left over
+    "e\u0301" * 40: "e\u0301" * 11 + "…" + "e\u0301" * 12,
+    "e\u0301" * 10: "e\u0301" * 10 + " " * 14,
+}
+
+
+@pytest.mark.parametrize("identity", LONG_IDS)
+def test_whatever_an_id_is_made_of_the_columns_stand(identity):
+    assert columns.filled(identity, 24) == LONG_IDS[identity]
+    assert columns.width(columns.filled(identity, 24)) == 24
+
+
+@pytest.mark.parametrize("places", [1, 2, 3, 7, 24])
+def test_shortened_ids_fit_and_no_mark_loses_its_letter(places):
+    for text in ("學e\u0301a" * 9, "\u0301\u0301abc" * 9, "a" * 99, "a", ""):
+        short = columns.shortened(text, places)
+        assert columns.width(short) <= places
+        assert not re.search("…\u0301", short)
+        assert columns.width(columns.filled(text, places)) == places
+
+
+@pytest.mark.parametrize("places", [20, 33, 60])
+def test_lines_are_no_wider_than_they_may_be_and_nothing_is_lost(places):
+    text = "Zoë 學學學 could not be graded: " + "學" * 50 + " e\u0301e\u0301 " + "x" * 70 + " end"
+    found = columns.lines(text, places)
+    assert max(map(columns.width, found)) <= places
+    assert "".join(found).replace(" ", "") == text.replace(" ", "")
+
+
+def test_long_ids_keep_the_columns_of_a_terminal(course, monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    lost = ("precompute_rotary_emb", "causal_self_attention", "span_corruption")
+    with class_run.Progress(read_course(str(course)), len(LONG_IDS)) as progress:
+        for identity in LONG_IDS:
+            progress.told(record(id=identity, lost=lost, name="學學 Ada Lovelace", trouble=""))
+        class_run._close([], progress, Path("out"), "index.html")
+    assert "All that was lost is in out/ID/report.html, for each ID." in screen.getvalue()
+    lines = [
+        line for line in re.split(r"\r\033\[K|\n", screen.getvalue()) if line and "█" not in line and "░" not in line
+    ]
+    assert max(map(columns.width, lines)) < 80
+    starts = [columns.width(line[: line.index(" / 8  ")]) for line in lines if " / 8  " in line]
+    assert len(starts) == len(LONG_IDS) and set(starts) == {2 + 24 + 1 + 4}
+    below = [line for line in lines if "and 1 more" in line and " / 8  " not in line]
+    assert len(below) == len(LONG_IDS) and {len(line) - len(line.lstrip()) for line in below} == {37}
+
+
+def test_full_ids_are_in_the_files(root, course, tmp_path, capsys):
+    long = "x" * 60
+    (tmp_path / long / "src").mkdir(parents=True)
+    (tmp_path / long / "src/attention.py").write_text(SPLIT + MERGE)
+    grade(root, course, tmp_path / "out", tmp_path / long)
+    assert f"{'x' * 11}…{'x' * 12}    8 / 8" in capsys.readouterr().out
+    assert long in (tmp_path / "out/gradebook.csv").read_text() and (tmp_path / "out" / long / "report.html").is_file()
+
+
+def far(course, total, seconds):
+    """What a log of so many submissions says about how far it is, if one takes so long."""
+    with class_run.Progress(read_course(str(course)), total) as progress:
+        for number in range(total):
+            progress.started -= seconds
+            progress.told(record(id=f"s{number}"))
+
+
+def test_a_log_says_how_far_it_is(course, capsys):
+    far(course, 200, 0.1)
+    lines = capsys.readouterr().out.splitlines()
+    told = [line for line in lines if line.startswith("--")]
+    assert len(told) == 9 and len(lines) == 209
+    assert re.fullmatch(r"-- 20 of 200  \d+\.\d a second  \d+ s left", told[0]) and lines[20] == told[0]
+    far(course, 6, 0.1)
+    assert "--" not in capsys.readouterr().out  # a short list says it by itself
+    far(course, 6, 31)
+    assert capsys.readouterr().out.count("--") == 5  # unless it takes long
+    far(course, 1000, 30)
+    assert 20 < capsys.readouterr().out.count("--") < 70
 
 
 def test_pairs_with_long_names_have_pages_of_their_own(root, course, tmp_path):
@@ -491,6 +660,74 @@ def test_pairs_with_long_names_have_pages_of_their_own(root, course, tmp_path):
     (tmp_path / "out/similar/notes.html").write_text("somebody's own")
     assert grade(root, course, tmp_path / "out", tmp_path / "class") == 0
     assert [path.name for path in (tmp_path / "out/similar").iterdir()] == ["notes.html"]  # nothing leads to the page
+
+
+def handed_in(folder, name, *bodies):
+    (folder / name / "src").mkdir(parents=True)
+    (folder / name / "src" / "attention.py").write_text("\n".join((SPLIT, *bodies)))
+
+
+def body(name, count=60):
+    """Code that only who is of this name writes."""
+    return "\n".join(
+        [f"def of_{name}(x):", *(f"    x = x.{name}{n}(x, {n})" for n in range(count)), "    return x", ""]
+    )
+
+
+@pytest.fixture
+def alike(tmp_path) -> Path:
+    """Two who have nothing in common but another starter than ours."""
+    folder = tmp_path / "alike"
+    for name in ("ada", "bob"):
+        handed_in(folder, name, body("starter", 200), body(name))
+    return folder
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_another_starter_is_given_as_well(root, course, alike, tmp_path, packed, capsys):
+    out, starter = tmp_path / "out", tmp_path / "handout"
+    grade(root, course, out, alike, "--similar")
+    assert "1 pair is alike." in capsys.readouterr().out
+    (starter / "deep" / "src").mkdir(parents=True)
+    (starter / "deep" / "src" / "starter.py").write_text(body("starter", 200))
+    given = Path(shutil.make_archive(str(starter), "zip", starter)) if packed else starter
+    (tmp_path / "more.py").write_text(body("other"))
+    grade(root, course, out, alike, "--similar", "--given", tmp_path / "more.py", "--given", given)
+    assert "no pairs are alike." in capsys.readouterr().out
+    assert json.loads((out / "summary.json").read_text())["similar"] == []
+    assert "Similar pairs" not in (out / "index.html").read_text()
+
+
+def test_a_wrong_starter_is_one_line_before_anything_is_graded(root, course, alike, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "readme.txt").write_text("no code")
+    (tmp_path / "bad.zip").write_bytes(b"PK\x03\x04 no zip")
+    said = {
+        "nowhere": f"--given {tmp_path / 'nowhere'} does not exist",
+        "empty": f"--given {tmp_path / 'empty'} holds no .py and no .ipynb",
+        "notes": f"--given {tmp_path / 'notes'} holds no .py and no .ipynb",
+        "bad.zip": f"--given {tmp_path / 'bad.zip'}: ",
+    }
+    for name, words in said.items():
+        assert grade(root, course, tmp_path / "out", alike, "--similar", "--given", tmp_path / name) == 2
+        told = capsys.readouterr()
+        assert told.err.startswith(f"autograder: {words}") and told.err.count("\n") == 1 and not told.out
+    assert grade(root, course, tmp_path / "out", alike, "--given", alike) == 2
+    assert "--given says what --similar leaves out; pass both" in capsys.readouterr().err
+
+
+def test_what_a_third_of_the_class_has_is_left_out_and_that_is_said(root, course, tmp_path, capsys):
+    folder, out = tmp_path / "class", tmp_path / "out"
+    for number in range(12):
+        own = body(f"s{number}", 80)
+        handed_in(folder, f"s{number:02}", *([own, body("lecture", 200)] if number < 4 else [own]))
+    grade(root, course, out, folder, "--similar")
+    shown = capsys.readouterr().out
+    said = "Code that 4 or more of the 12 submissions have was left out as nobody's own: "
+    assert f"no pairs are alike. {said}" in shown
+    assert json.loads((out / "summary.json").read_text())["similar_note"].startswith(said)
+    assert said.replace("'", "&#x27;") in (out / "index.html").read_text()
 
 
 def test_of_what_is_too_long_little_is_remembered(tmp_path):

@@ -153,7 +153,7 @@ def test_the_three_checkpoints_agree_with_torch(all_run):
 
 
 def test_an_exception_is_placed_in_its_cell(all_run):
-    said = outputs(all_run[1]["A2S2 blank"], 'grader.check("q2_1_3")').split("✗ ")[1]
+    said = outputs(all_run[1]["A2S2 blank"], 'grader.check("q2_1_3")').split("✗ ", 1)[1]
     number = [cell for cell in all_run[1]["A2S2 blank"]["cells"] if cell["cell_type"] == "code"][-2]["execution_count"]
     assert "attn_softmax: your code raised AttributeError" in said
     assert f"at cell [{number}] line 2: B = A.sotfmax(-1)" in said

@@ -81,10 +81,10 @@ class Outline(HTMLParser):
         return next(v for tag, name, v in self.attributes if name == "content" and "default-src" in v)
 
 
-def check(name, verdict="passed", kind="", message=None, drawn=None):
+def check(name, verdict="passed", kind="", message=None, drawn=None, counts="core", worth="", cause=""):
     return {
-        **{"name": f"test_{name}", "claim": f"{name} holds", "verdict": verdict, "kind": kind, "cause": ""},
-        **{"message": message, "picture": drawn},
+        **{"name": f"test_{name}", "claim": f"{name} holds", "verdict": verdict, "kind": kind, "cause": cause},
+        **{"message": message, "picture": drawn, "counts": counts, "worth": worth},
     }
 
 
@@ -93,7 +93,7 @@ def said(headline, *evidence, says=""):
 
 
 def row(slug, part, score, points, *checks, section="1 First", given=False):
-    verdicts = {one["verdict"] for one in checks}
+    verdicts = {one["verdict"] for one in checks if one["counts"] != "note"}
     verdict = "failed" if "failed" in verdicts else "passed" if verdicts == {"passed"} else "could not check"
     about = {"exercise": slug, "part": part, "section": section, "handout": "2.1", "given": given, "verdict": verdict}
     return {
@@ -286,6 +286,102 @@ def test_page_without_mistakes_says_so():
     assert "Everything that was checked is right" in page.page(perfect, "ada")
 
 
+def spoken(source):
+    """All words of a page, with a space between elements."""
+    return " ".join(" ".join(Outline(source).text).split())
+
+
+def shared_out(*checks, score=3):
+    """A submission whose one exercise has a core, a further claim of a point, and a note."""
+    data = result()
+    core, own = {"worth": "core: 3 points together"}, {"counts": "further", "worth": "1 point"}
+    usual = [check("first", **core), check("second", **core), check("third", **own), *checks]
+    data["tests"] = [row("rope", "hidden", score, 4, *usual)]
+    data["extra_data"]["advice"] = []
+    return data
+
+
+NOTE = check(
+    "fourth", "failed", "x", said("rope: raised for lists", "x = [1]"), counts="note", worth="a note: no points"
+)
+
+
+def test_page_tells_what_each_claim_was_worth():
+    lost = said("rope: gradients stop")
+    data = shared_out(check("fifth", "failed", "property", lost, counts="further", worth="1 point"))
+    source = page.page(data, "ada")
+    words = spoken(source)
+    assert "✗ not right yet: fifth holds hidden · 1 point rope: gradients stop" in words
+    assert "first holds hidden · core: 3 points together" in words and "third holds hidden · 1 point" in words
+    assert '<span class="n lost">3 / 4</span>' in source
+    assert "or the points of that claim where the claim has its own." in words
+    assert "costs all of its points." in " ".join(Outline(page.page(result(), "ada")).text)
+
+
+def test_page_tells_a_claim_of_both_parts_once():
+    data = shared_out()
+    public = check("third", counts="further", worth="1 point, with the hidden checks")
+    data["tests"].insert(0, row("rope", "public", 1, 1, public))
+    words = spoken(page.page(data, "ada"))
+    assert words.count("third holds") == 1 and "third holds public hidden · 1 point" in words
+
+
+def test_page_tells_notes_as_notes():
+    data = shared_out(NOTE, score=4)
+    source = page.page(data, "ada")
+    words = spoken(source)
+    assert "1 of 1 exercise with full marks" in words and "Everything that was checked is right" in words
+    assert "These cost no points. – note: rope : this does not hold: fourth holds." in words
+    assert "rope: raised for lists" in words and "✗" not in words
+    data["extra_data"]["notes"] = [
+        {"exercise": "rope", "note": "ran on the CPU in place of cuda"},
+        {"exercise": "", "note": "A2S2 (1).ipynb was taken for A2S2.ipynb"},
+    ]
+    words = spoken(page.page(data, "ada"))
+    assert "rope : ran on the CPU in place of cuda" in words and "note: A2S2 (1).ipynb was taken" in words
+    wrong = shared_out(check("core", "failed", "values", said("rope: wrong")), NOTE, score=0)
+    words = spoken(page.page(wrong, "ada"))
+    assert "Also not so, but worth no points – note: fourth holds" in words  # it may only follow from the rest
+    assert "raised for lists" not in words
+
+
+def test_page_tells_a_reason_once_in_all_exercises():
+    frames = ["NameError: name 'n' is not defined", "at src/attention.py line 3: return n"]
+    raised = said("split: your code raised NameError", *frames)
+    hidden = said("merge: your code raised an exception", "Asked for: b holds.", "NameError, src/attention.py line 3")
+    mistake = {"cause": "split.x", "kind": "values", "verdict": "failed"}
+    data = result()
+    data["tests"] = [
+        row("split", "public", 0, 1, check("a", "failed", "exception", raised)),
+        row("merge", "hidden", 0, 3, check("b", "failed", "exception", hidden)),
+        row("mask", "public", 0, 1, check("c", message=said("mask: no", "x 1", says="No diagonal."), **mistake)),
+        row(
+            "all",
+            "public",
+            0,
+            1,
+            check("d", drawn=MAPS, message=said("all: no", "y 2", says="No diagonal."), **mistake),
+        ),
+    ]
+    source = page.page(data, "ada")
+    words = spoken(source)
+    assert "<svg" not in source  # nor is it drawn again
+    assert words.count("line 3") == 1 and words.count("x 1") == 1 and "y 2" not in words
+    assert "b holds hidden Your code raised an exception. Told at split ; look here again" in words
+    assert "d holds public No diagonal. Told at mask ; look here again when that is right." in words
+    assert 'href="#exercise-1"' in source[source.index("b holds") :]
+
+
+def test_page_and_gradescope_do_not_show_what_the_sandbox_refused(course):
+    data = shared_out(NOTE)
+    data["extra_data"]["refused"] = ["forkword", "socketword"]
+    assert "forkword" not in page.page(data, "ada")
+    written = gradescope.results(course, results.rows(course, []), LAYERS, None, "", {})
+    written["extra_data"] |= {"refused": ["forkword"], "student": asdict(Student("ada"))}
+    shown = {key: value for key, value in written.items() if key != "extra_data"}
+    assert "forkword" not in json.dumps(shown) and "forkword" not in page.page(written, "ada")
+
+
 def test_page_of_a_blank_submission_names_the_first_step():
     blank = result()
     blank["tests"] = blank["tests"][-1:]
@@ -302,6 +398,9 @@ def test_page_says_briefly_what_is_missing_unless_there_is_something_like_it():
     gone["tests"] = [row("rope", "public", 0, 1, check("rope", "failed", "missing", nowhere))]
     assert "rope.py is not in the submission → src/attention.py" in page.page(gone, "ada")
     assert "<article" not in page.page(gone, "ada")
+    files = said("rope: not handed in: all 2 files are missing", "missing: a.params", "missing: b.txt")
+    gone["tests"] = [row("rope", "public", 0, 1, check("rope", "failed", "not started", files))]
+    assert "missing: a.params; missing: b.txt → src/attention.py" in page.page(gone, "ada")
     gone["tests"] = [row("rope", "public", 0, 1, check("rope", "failed", "missing", near))]
     assert "<article" in page.page(gone, "ada")
 
@@ -310,7 +409,7 @@ def test_advice_names_only_some_of_those_that_wait():
     many = result()
     many["extra_data"]["advice"][0]["waiting"] = [f"waiting_{i}" for i in range(9)]
     words = "".join(Outline(page.page(many, "ada")).text)
-    assert "waiting_0, waiting_1, waiting_2 and 6 more fail with it" in words
+    assert "waiting_0, waiting_1, waiting_2 and 6 more (below) fail with it" in words
 
 
 def test_page_of_what_could_not_be_opened_shows_no_points():
@@ -540,6 +639,46 @@ def test_overview_tells_the_class():
     assert "Could not be graded: not a zip" in words
     assert "How many of 29 graded students have full marks" in words
     assert sum(name == "aria-sort" for _, name, _ in outline.attributes) == 28
+
+
+def with_notes(data):
+    """The same class, in which some have notes, and some tried what is refused."""
+    cuda = {"exercise": "exercise_3", "note": "asks for cuda; run on the CPU"}
+    ids = [one["id"] for one in data["students"]]
+    for i in (3, 4, 7):
+        data["students"][i]["notes"] = [cuda]
+    data["students"][7]["notes"] = [{"exercise": "", "note": f"file {n} was renamed"} for n in range(4)] + [cuda]
+    data["students"][4]["refused"], data["students"][9]["refused"] = ["fork", "socket"], ["fork"]
+    data["notes"] = [cuda | {"students": [ids[3], ids[4], ids[7]], "count": 3}]
+    data["notes"] += [
+        {"exercise": "", "note": f"file {n} was renamed", "students": [ids[7]], "count": 1} for n in range(12)
+    ]
+    data["refused"] = [
+        {"what": "fork", "students": [ids[4], ids[9]], "count": 2},
+        {"what": "socket", "students": [ids[4]], "count": 1},
+    ]
+    return data
+
+
+def test_overview_tells_notes_and_what_was_refused():
+    source = overview.overview(with_notes(summary()))
+    words = spoken(source)
+    assert "3 students : asks for cuda; run on the CPU" in words and "3 rarer ones" in words
+    assert "fork : 2 students" in words and "Please read the code before you conclude anything" in words
+    assert "tried: fork, socket" in words
+    assert "file 2 was renamed; and 2 more, in the report" in words
+    assert "With notes (3)" in words and "Tried what is refused (2)" in words
+    plain = spoken(overview.overview(summary()))
+    for heading in ("Notes", "Refused", "With notes", "Tried what"):  # what there is none of is left out
+        assert heading not in plain
+
+
+@pytest.mark.parametrize("poison", HOSTILE)
+def test_notes_and_refused_words_are_inert(poison):
+    data = with_notes(summary())
+    clean, dirty = Outline(overview.overview(data)), Outline(overview.overview(poisoned(data, poison)))
+    assert dirty.tags == clean.tags and dirty.scripts == clean.scripts
+    assert {(tag, name) for tag, name, _ in dirty.attributes} == {(tag, name) for tag, name, _ in clean.attributes}
 
 
 def test_overview_counts_the_members_of_groups():
@@ -929,6 +1068,28 @@ def test_browser_shows_only_those_of_a_kind(tmp_path: Path):
 
 
 @in_browser
+def test_browser_filters_by_notes_and_by_what_was_refused(tmp_path: Path):
+    steps = """
+    const filters = Array.from(document.querySelectorAll("button[data-only]"));
+    const [noted, refused] = filters.slice(-2);
+    const ids = () => rows().map(row => row.querySelector("a").getAttribute("href").replace(/[^0-9]/g, "") - 1000);
+    const click = filter => { filter.click(); return ids(); };
+    const shown = text => click(document.querySelector(`button[data-find="${text}"]`));
+    return {
+      noted: click(noted), both: click(refused), refused: click(noted), none: click(refused).length,
+      note: shown("exercise_3 asks for cuda; run on the CPU"), socket: shown("tried: socket"),
+      fork: shown("tried: fork"),
+    };
+    """
+    seen = browse(tmp_path, overview.overview(with_notes(summary())), BIG_CLASS + steps)
+    assert_calm(seen)
+    assert seen["seen"] == {
+        **{"noted": [3, 4, 7], "both": [4], "refused": [4, 9], "none": 30},
+        **{"note": [3, 4, 7], "socket": [4], "fork": [4, 9]},
+    }
+
+
+@in_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_browser_draws_all_bars_within_the_page(tmp_path: Path, width):
     """Nothing to scroll to, and no text upon another or upon another's bar."""
@@ -1030,7 +1191,7 @@ def test_similar_pairs_fold_long_groups_and_name_only_some():
     threes = [(f"{n:02}a", f"{n:02}{other}") for n in range(GROUPS + 2) for other in "bc"]
     told = told_of(*threes)
     assert told.count("3 submissions are each") == GROUPS
-    assert "2 more groups of at most 3." in told
+    assert "2 more groups of at most 3, in the list of pairs." in told
 
 
 def test_connected_is_the_same_whatever_the_order():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -26,8 +27,8 @@ def given(root, sources):
 
 @pytest.fixture(scope="module")
 def ways(root, sources):
-    """For each exercise, the ways to do it right: None is the solution's."""
-    table = read_table(root / "solutions" / "variants", "variant")
+    """For each exercise, the ways to do it right: None is the solution's. One line in it changed is no other way."""
+    table = [one for one in read_table(root / "solutions" / "variants", "variant") if not one.replaces]
     return {region: [None, *(one for one in table if one.region == region)] for region in sorted(sources.home)}
 
 
@@ -108,7 +109,7 @@ def test_disguised_copies_are_found(sources, ways, given, disguises):
     rng = random.Random(4)
     for _ in range(5):
         text = made(sources, two_students(rng, ways)[0])
-        (pair,) = similar.similar({"b": text, "a": disguised(text, *disguises)}, given)
+        (pair,) = similar.similar({"b": text, "a": disguised(text, *disguises)}, given).pairs
         assert (pair.one, pair.other) == ("a", "b")
         assert pair.share > 0.9
 
@@ -116,14 +117,14 @@ def test_disguised_copies_are_found(sources, ways, given, disguises):
 def test_copies_with_a_syntax_error_are_found(sources, given):
     text = sources.mutant()
     broken = {name: one.replace("return Q @ K", "return (Q @ K", 1) + "\ndef (:\n'''" for name, one in text.items()}
-    (pair,) = similar.similar({"a": text, "b": broken}, given)
+    (pair,) = similar.similar({"a": text, "b": broken}, given).pairs
     assert pair.share > 0.9
 
 
 def test_copies_in_a_notebook_are_found(sources, given):
     cells = [{"cell_type": "code", "source": text.splitlines(keepends=True)} for text in sources.mutant().values()]
     cells.insert(0, {"cell_type": "markdown", "source": "# mine"})
-    (pair,) = similar.similar({"a": sources.mutant(), "b": {"all.ipynb": json.dumps({"cells": cells})}}, given)
+    (pair,) = similar.similar({"a": sources.mutant(), "b": {"all.ipynb": json.dumps({"cells": cells})}}, given).pairs
     assert pair.share > 0.97
     assert {place.other_file for place in pair.places} == {"all.ipynb"}
 
@@ -132,12 +133,12 @@ def test_independent_work_stays_far_below_the_threshold(sources, ways, given):
     rng = random.Random(5)
     for _ in range(40):
         one, other = two_students(rng, ways)
-        assert not similar.similar({"a": made(sources, one), "b": made(sources, other)}, given, 0.6)
+        assert not similar.similar({"a": made(sources, one), "b": made(sources, other)}, given, 0.6).pairs
 
 
 def test_given_code_alone_never_pairs(sources, given):
     stubs = dict(zip(sources.texts, given, strict=True))
-    assert similar.similar({"a": stubs, "b": stubs, "c": disguised(stubs, *DISGUISES)}, given, 0.0) == []
+    assert similar.similar({"a": stubs, "b": stubs, "c": disguised(stubs, *DISGUISES)}, given, 0.0).pairs == ()
 
 
 def test_short_exercises_alone_never_pair(sources, given):
@@ -148,12 +149,12 @@ def test_short_exercises_alone_never_pair(sources, given):
         name: regions.replaced(text, name, {region: left for region in LONG if sources.home[region] == name})
         for name, text in sources.texts.items()
     }
-    assert similar.similar({"a": started, "b": started}, given, 0.0) == []
+    assert similar.similar({"a": started, "b": started}, given, 0.0).pairs == ()
 
 
 def test_places_say_which_lines(sources, given):
     moved = {"src/all.py": "\n" * 7 + sources.mutant()["src/attention.py"]}
-    (pair,) = similar.similar({"a": sources.mutant(), "b": moved}, given)
+    (pair,) = similar.similar({"a": sources.mutant(), "b": moved}, given).pairs
     lines = sources.mutant()["src/attention.py"].split("\n")
     for place in pair.places:
         if place.one_file == "src/attention.py":
@@ -177,13 +178,15 @@ def test_order_and_hash_seed_change_nothing(root, sources, given, tmp_path):
     text = sources.mutant()
     submissions = {"a": text, "b": disguised(text, *DISGUISES), "c": disguised(text, renamed)}
     turned = {name: dict(reversed(submissions[name].items())) for name in reversed(submissions)}
-    found = similar.similar(submissions, given)
+    found = similar.similar(submissions, given).pairs
     assert len(found) == 3
-    assert found == sorted(found, key=lambda pair: (-pair.share, pair.one, pair.other))
-    assert similar.similar(turned, list(reversed(given))) == found
+    assert list(found) == sorted(found, key=lambda pair: (-pair.share, pair.one, pair.other))
+    assert similar.similar(turned, list(reversed(given))).pairs == found
     stored = tmp_path / "stored.json"
     stored.write_text(json.dumps([submissions, given]))
-    script = "import json, sys; from autograder.similar import similar; print(similar(*json.load(open(sys.argv[1]))))"
+    script = (
+        "import json, sys; from autograder.similar import similar; print(similar(*json.load(open(sys.argv[1]))).pairs)"
+    )
     for seed in ("1", "2"):
         ran = subprocess.run(
             [sys.executable, "-c", script, stored],
@@ -198,13 +201,56 @@ def test_a_copy_is_found_among_three_hundred(sources, ways, given):
         f"{n:03}": made(sources, {region: rng.choice(those) for region, those in ways.items()}) for n in range(299)
     }
     submissions["copy"] = disguised(submissions["123"], *DISGUISES)
-    assert ("123", "copy") in [(pair.one, pair.other) for pair in similar.similar(submissions, given)]
+    assert ("123", "copy") in [(pair.one, pair.other) for pair in similar.similar(submissions, given).pairs]
 
 
 def test_a_class_of_copies_gives_no_more_pairs_than_anyone_reads(sources, given):
-    found = similar.similar({str(n): sources.mutant() for n in range(25)}, given)
+    """Of four circles of friends, none is a third of the class."""
+    found = similar.similar({f"{circle} {n}": written(circle) for circle in range(4) for n in range(15)}, given).pairs
     assert len(found) == similar.MOST_PAIRS
     assert {pair.share for pair in found} == {1.0}
+    assert all(pair.one.split()[0] == pair.other.split()[0] for pair in found)
+
+
+def written(who, statements=120):
+    """Code of one's own: whoever it is, nobody else writes the same."""
+    rng = random.Random(who)
+    methods = [f"m{rng.randrange(10**9)}" for _ in range(40)]
+    lines = [f"    x = y.{rng.choice(methods)}(z, {rng.randrange(1000)})" for _ in range(statements)]
+    return {"src/own.py": "\n".join(["def f(x, y, z):", *lines, ""])}
+
+
+def with_lecture(who, lecture="lecture"):
+    return {**written(who), "src/shared.py": written(lecture, 400)["src/own.py"]}
+
+
+def test_code_that_a_third_of_the_class_has_is_nobodys_own():
+    nobody = {f"alone {n}": written(n) for n in range(16)}
+    third = {f"taught {n}": with_lecture(f"taught {n}") for n in range(8)}
+    found = similar.similar(nobody | third, [])
+    assert found.pairs == () and (found.submissions, found.holders) == (24, 8)
+    assert 0.4 < found.left_out < 0.6
+    said = "Code that 8 or more of the 24 submissions have was left out as nobody's own: "
+    assert re.fullmatch(re.escape(said) + r"[45]\d % of all that was not given\.", found.note)
+    less = {name: texts for name, texts in third.items() if name != "taught 7"}
+    found = similar.similar(nobody | less | {"more": written("more")}, [])
+    assert len(found.pairs) == 7 * 6 / 2 and found.left_out < 0.1
+
+
+def test_a_copy_is_found_beside_what_a_third_of_the_class_has():
+    everybody = {f"taught {n}": with_lecture(f"taught {n}") for n in range(12)}
+    found = similar.similar(everybody | {"copy": with_lecture("taught 3")}, [])
+    assert [(pair.one, pair.other, pair.share) for pair in found.pairs] == [("copy", "taught 3", 1.0)]
+    assert {place.one_file for place in found.pairs[0].places} == {"src/own.py"}
+
+
+def test_three_friends_of_a_small_class_are_found():
+    """A third of eleven is three or four: whom one looks for."""
+    for size in (2, 3, 6, 11):
+        friends = {f"friend {n}": written("friends") for n in range(min(size, 4))}
+        others = {f"other {n}": written(n) for n in range(size - len(friends))}
+        found = similar.similar(friends | others, [])
+        assert len(found.pairs) == len(friends) * (len(friends) - 1) / 2 and found.note == ""
 
 
 # What is handed in to stop it
@@ -240,7 +286,7 @@ def test_hostile_text_takes_few_operations(text):
 
     sys.setprofile(count)
     try:
-        found = similar.similar({"a": {"x.py": text}, "b": {"x.py": text, "y.ipynb": "{"}}, [])
+        found = similar.similar({"a": {"x.py": text}, "b": {"x.py": text, "y.ipynb": "{"}}, []).pairs
     finally:
         sys.setprofile(None)
     assert calls < 30 * 2 * similar.READ
@@ -250,7 +296,7 @@ def test_hostile_text_takes_few_operations(text):
 
 def test_large_files_are_cut_and_that_is_said(sources, given):
     bulk = sources.mutant() | {"a.py": "x = 1\n" * 100_000, "b.ipynb": '{"cells": [], "x": "' + "a" * 9_000_000 + '"}'}
-    (pair,) = similar.similar({"a": sources.mutant(), "b": bulk}, given)
+    (pair,) = similar.similar({"a": sources.mutant(), "b": bulk}, given).pairs
     assert pair.share == 1.0
     assert sum(map(len, similar.seen(bulk).values())) == similar.READ
     assert similar.cut(sources.mutant()) == []
@@ -288,7 +334,7 @@ class Outline(HTMLParser):
 
 def test_comparison_marks_what_is_alike_and_accuses_nobody(sources, given):
     one, other = sources.mutant(), disguised(sources.mutant(), *DISGUISES)
-    (pair,) = similar.similar({"a": one, "b": other}, given)
+    (pair,) = similar.similar({"a": one, "b": other}, given).pairs
     source = comparison(pair, one, other, {"a": "Ada", "b": ""})
     page = Outline(source)
     words = " ".join(" ".join(page.text).split())
@@ -311,6 +357,6 @@ def test_comparison_is_inert_whatever_it_shows():
     assert not page.tags & {"script", "img", "iframe", "object", "form", "base", "svg"}
     assert not any(name.startswith("on") for name in page.names)
     assert "default-src &#x27;none&#x27;" in source
-    assert f"Only the first {PLACES} of {2 * PLACES} places are shown." in page.text
-    assert "and 700 more lines" in page.text
+    assert f"Only the first {PLACES} of {2 * PLACES} places are shown; the others are in the files." in page.text
+    assert any(text.startswith("and 700 more lines, in </pre>") for text in page.text)
     assert "\u202e" not in source and "\0" not in source

@@ -83,12 +83,14 @@ def test_container_has_no_namespaces(solved):
 
 def test_stub_gets_nothing_and_the_same_results_as_by_hand(packed, course, blank, sources, root, tmp_path, capsys):
     path = tmp_path / "blank.zip"
-    path.write_bytes(zipped(blank | {"mine.zip": zipped(sources.solved())}))  # a zip in the zip is not opened
+    inner = zipped({"mine.zip": zipped(sources.solved())})
+    path.write_bytes(zipped(blank | {"outer.zip": inner}))  # a zip in a zip in the zip is not opened
     code, content = run(packed, path)
     told = capsys.readouterr().out
     assert code == 0 and content["score"] == 0 and "0 of 120 points" in told
     assert "✗   0 / 3   split_heads (hidden)" in told and "not started" in told
-    assert "ignored mine.zip: archives inside a submission are not opened" in content["output"]
+    assert "opened 'outer.zip', a zip inside the submission" in content["output"]
+    assert "ignored outer.zip/mine.zip: only a zip is opened, and no zip inside it" in content["output"]
     arguments = ["--course", str(course), "--out", str(tmp_path / "out"), "--no-namespaces"]
     assert main(["--root", str(root), "grade", str(path), *arguments]) == 0
     by_hand = json.loads((tmp_path / "out/blank/results.json").read_text())
