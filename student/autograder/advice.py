@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
+from autograder.course import Item
 from autograder.diagnose import TOGETHER
 from autograder.engine import Outcome
-from autograder.findings import SPOKEN
+from autograder.exercises import BUILT_ON, DEFINES
+from autograder.findings import SPOKEN, Finding
 from autograder.report import inert
 from autograder.results import Row
-
-STEPS = (
-    *("pairwise_similarities", "attn_scaled", "attn_softmax", "compute_outputs"),
-    *("make_causal_mask", "apply_causal_mask", "split_heads", "merge_heads"),
-)
-# What an exercise is usually built on. It may be built otherwise, so this orders advice and nothing else.
-BUILT_ON: Mapping[str, tuple[str, ...]] = {
-    "key141": ("query132",),
-    "key142": ("query132",),
-    "apply_causal_mask": ("make_causal_mask",),
-    "split_heads_qkv": ("split_heads",),
-    "self_attention": STEPS,
-    "causal_self_attention": (*STEPS, "precompute_rotary_emb", "apply_rotary_emb"),
-    "name_dataset": ("char_vocabulary",),
-    "span_corruption": ("char_vocabulary",),
-}
 
 
 @dataclass(frozen=True)
@@ -45,30 +32,36 @@ class Advice:
 
 def advice(rows: Sequence[Row]) -> list[Advice]:
     """What to fix, the roots first; nothing for exercises that are right or not started."""
-    wrong = {slug: found for slug in dict.fromkeys(row.item.slug for row in rows) if (found := _failures(rows, slug))}
+    items = {row.item.slug: row.item for row in rows}
+    wrong = {slug: found for slug in items if (found := _failures(rows, slug))}
     missing = [slug for slug, outcomes in wrong.items() if _kinds(outcomes) == {"missing"}]
     for slug in missing:
         del wrong[slug]
     told: list[Advice] = []
     for reason, slugs in _unloadable(wrong).items():
-        first, *others = slugs
+        first, *others = sorted(slugs, key=lambda slug: items[slug].given)  # given code is not the one to fix
         told.append(Advice(first, reason, tuple(others)))
         for slug in slugs:
             del wrong[slug]
-    blamed = {slug: _blamed(slug, wrong) for slug in wrong}
+    follows = {slug: _follows_from(slug, wrong) for slug in wrong}
+    may_follow = {slug: set() if follows[slug] else _may_follow_from(slug, wrong, follows) for slug in wrong}
     for slug in wrong:
-        if not blamed[slug]:
-            waiting = tuple(other for other, roots in blamed.items() if slug in roots)
-            told.append(Advice(slug, _says(wrong[slug]), waiting))
+        if not follows[slug] and not may_follow[slug]:
+            waiting = tuple(other for other, roots in follows.items() if slug in roots)
+            says = _says(items[slug], wrong[slug], wrong)
+            if perhaps := [other for other, roots in may_follow.items() if slug in roots]:
+                says += f" It may be why {_listed(perhaps)} {'fails' if len(perhaps) == 1 else 'fail'}."
+            told.append(Advice(slug, says, waiting))
     if missing:
         more = f"; nor {'is' if len(missing) == 2 else 'are'} {_listed(missing[1:])}" if missing[1:] else ""
-        told.append(Advice(missing[0], f"not found in your submission{more}."))
+        files = f" (looked for in {_listed(items[missing[0]].files)})" if items[missing[0]].files else ""
+        told.append(Advice(missing[0], f"not found in your submission{files}{more}."))
     return told
 
 
 def _failures(rows: Sequence[Row], slug: str) -> list[Outcome]:
     outcomes = [outcome for row in rows if row.item.slug == slug for outcome in row.outcomes]
-    failed = [outcome for outcome in outcomes if outcome.verdict == "failed" and outcome.finding]
+    failed = [o for o in outcomes if o.verdict == "failed" and o.finding and o.counts != "note"]
     return [] if _kinds(failed) <= {"not started"} else failed
 
 
@@ -83,27 +76,41 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def _unloadable(wrong: Mapping[str, Sequence[Outcome]]) -> dict[str, list[str]]:
-    """Files that could not be loaded, each with the exercises that wait for it."""
+    """Files that could not be loaded, in words, each with the exercises that wait for it."""
     found: dict[str, list[str]] = {}
     for slug, outcomes in wrong.items():
-        reasons = {
-            outcome.finding.where for outcome in outcomes if outcome.finding and outcome.finding.kind == "import"
-        }
-        if len(reasons) == 1 and all(outcome.finding and outcome.finding.kind == "import" for outcome in outcomes):
-            found.setdefault(f"the file could not be loaded ({reasons.pop()}).", []).append(slug)
+        findings = [outcome.finding for outcome in outcomes if outcome.finding]
+        if {finding.kind for finding in findings} == {"import"} and len({finding.where for finding in findings}) == 1:
+            first = next((o.finding for o in outcomes if o.part == "public" and o.finding), None)
+            why = f": {_capped(_reason(first))}" if first and first.evidence else ""
+            place = findings[0].where.partition(", ")[2] or "the file"
+            found.setdefault(f"{place.partition(' line ')[0]} could not be loaded{why} → {place}.", []).append(slug)
     return found
 
 
-def _blamed(slug: str, wrong: Mapping[str, Sequence[Outcome]]) -> set[str]:
-    """The failing exercises from which this one's failure follows, or may follow."""
+def _reason(finding: Finding) -> str:
+    """Why a file could not be loaded: a package that is not there, or what was raised."""
+    lacks = re.search(r"(?:imports|uses) `.+`, which is not installed where we grade", finding.headline)
+    return f"it {lacks[0]}" if lacks else finding.evidence[0]
+
+
+def _follows_from(slug: str, wrong: Mapping[str, Sequence[Outcome]]) -> set[str]:
+    """The failing exercises that make this one fail: their mistake explains it, or it was raised in their lines."""
     below = {step for step in BUILT_ON.get(slug, ()) if step in wrong}
-    known = {step: {cause for outcome in wrong[step] for cause in _causes(outcome)} for step in below}
     causes = {cause for outcome in wrong[slug] for cause in _causes(outcome)}
     alike = {cause for outcome in wrong[slug] if outcome.finding for cause in outcome.finding.also}
-    named = {step for step in below if known[step] & (causes | alike)}
-    if named:
-        return named
-    return set() if any(cause.startswith(f"{slug}.") for cause in causes) else below
+    named = {step for step in below if {c for outcome in wrong[step] for c in _causes(outcome)} & (causes | alike)}
+    raised = {outcome.finding.inside for outcome in wrong[slug] if outcome.finding} & wrong.keys()
+    return named | {other for other in raised if slug not in {o.finding.inside for o in wrong[other] if o.finding}}
+
+
+def _may_follow_from(
+    slug: str, wrong: Mapping[str, Sequence[Outcome]], follows: Mapping[str, Container[str]]
+) -> set[str]:
+    """The failing exercises below this one that may be the reason, if it has no mistake of its own that is known."""
+    if any(cause.startswith(f"{slug}.") for outcome in wrong[slug] for cause in _causes(outcome)):
+        return set()
+    return {step for step in BUILT_ON.get(slug, ()) if step in wrong and not follows[step]}
 
 
 def _causes(outcome: Outcome) -> list[str]:
@@ -111,12 +118,47 @@ def _causes(outcome: Outcome) -> list[str]:
     return cause.split(TOGETHER) if cause else []
 
 
-def _says(outcomes: Sequence[Outcome]) -> str:
-    """The named mistake; without one, what is wrong, in the words that hidden checks may use, too."""
-    for outcome in outcomes:
-        if outcome.says:
-            return outcome.says
+def _says(item: Item, outcomes: Sequence[Outcome], wrong: Container[str]) -> str:
+    """What is wrong, and where: the named mistake; else what a public check saw; else what a hidden one claims."""
+    file = next((outcome.file for outcome in outcomes if outcome.file), "") or next(iter(item.files), "")
+    there = f" → {inert(file)}" if file else ""
+    if named := next((outcome.says for outcome in outcomes if outcome.says), ""):
+        return f"{named.removesuffix('.')}{there}."
+    seen = [outcome.finding for outcome in outcomes if outcome.part == "public" and outcome.finding]
+    if seen:
+        first = next((finding for finding in seen if finding.kind != "waiting"), seen[0])
+        return f"{_seen(first, item.slug, wrong, there)}."
     finding = outcomes[0].finding
     assert finding is not None
-    said = finding.headline.removeprefix(f"{outcomes[0].exercise}: ") if finding.open else SPOKEN[finding.kind]
-    return f"{inert(said)}."
+    if finding.open:
+        return f"{_headline(finding, item.slug)}{there}."
+    public = "the public checks pass; " if item.public else ""
+    return f"{public}a hidden check of '{outcomes[0].claim}' fails: {SPOKEN[finding.kind]}{there}."
+
+
+def _seen(finding: Finding, slug: str, wrong: Container[str], there: str) -> str:
+    """What a public check saw: the headline, its most telling fact, and the place."""
+    facts = [fact for fact in finding.evidence if fact and not fact.startswith("Right for: ")]
+    headline = _headline(finding, slug)
+    if finding.kind == "exception":
+        if finding.inside and finding.inside not in wrong:
+            headline += ", whose own checks pass: look at what it is called with"
+        kind = re.search(r"\braised (\w+)", finding.headline)
+        text = next((fact.partition(": ")[2] for fact in facts if kind and fact.startswith(f"{kind[1]}: ")), "")
+        place = finding.where.partition(", ")[2]
+        return headline + (f": {_capped(text)}" if text else "") + (f" → {place}" if place else there)
+    if len(facts) > 1 and finding.kind in ("values", "shape", "non-finite", "property"):
+        facts = (
+            facts[2:] if len(facts) > 2 and finding.kind == "values" else facts[1:]
+        )  # the first says how it was called
+    return "; ".join([headline, *(_capped(fact).rstrip(".") for fact in facts[:1])]) + there
+
+
+def _headline(finding: Finding, slug: str) -> str:
+    name, _, rest = finding.headline.partition(": ")
+    return _capped(rest if rest and name in (slug, DEFINES.get(slug)) else finding.headline)
+
+
+def _capped(text: str, most: int = 160) -> str:
+    text = inert(text)
+    return text if len(text) <= most else text[: most - 1] + "…"

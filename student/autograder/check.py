@@ -8,14 +8,18 @@ import os
 import shutil
 import sys
 import textwrap
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
+from autograder import room
 from autograder.advice import advice
 from autograder.course import Course, read_course
-from autograder.engine import Examiner, collect
+from autograder.engine import Examiner, Outcome, collect
 from autograder.errors import UserError
 from autograder.loading import Loader
 from autograder.local import sitting
+from autograder.render import Memory, Text
 from autograder.report import WIDTH, message
 from autograder.results import Row, rows
 
@@ -39,6 +43,7 @@ def main(arguments: list[str], root: Path) -> int:
             return 0
         wanted = _wanted(course, options.exercises)
         passed: list[bool] = []
+        room.install()  # for all of the checks; whoever trains does it in another process
         collect([root / "tests" / "public"], lambda examiner: passed.append(_run(examiner, course, wanted, root)))
         return 0 if all(passed) else 1
     except UserError as error:
@@ -59,7 +64,7 @@ def _wanted(course: Course, names: list[str]) -> list[str]:
 def _run(examiner: Examiner, course: Course, wanted: list[str], root: Path) -> bool:
     seen: list[Row] = []
     section = ""
-    mine, places = sitting(root, course), Loader(root, {})
+    mine, places, memory = sitting(root, course), Loader(root, {}), Memory()
     for slug in wanted:
         item = course.items[slug]
         if item.section != section:
@@ -68,7 +73,7 @@ def _run(examiner: Examiner, course: Course, wanted: list[str], root: Path) -> b
         outcomes = examiner.examine(mine, only=[slug])
         row = next(row for row in rows(course, outcomes) if row.item.slug == slug and row.part == "public")
         seen.append(row)
-        _show(row, tuple(file for file in item.files if places.locate(file)) or item.files)
+        _show(row, tuple(file for file in item.files if places.locate(file)) or item.files, memory)
     return _close(seen)
 
 
@@ -79,34 +84,44 @@ def state(row: Row) -> str:
 
 
 def note(row: Row) -> str:
-    """How far it is, in three words."""
-    right = sum(outcome.verdict == "passed" for outcome in row.outcomes)
-    text = "not started" if state(row) == "not started" else f"{right} of {len(row.outcomes)} checks"
+    """How far it is, in a few words. Notes are counted apart: they cost nothing."""
+    counted = [outcome for outcome in row.outcomes if outcome.counts != "note"]
+    right = sum(outcome.verdict == "passed" for outcome in counted)
+    text = "not started" if state(row) == "not started" else f"{right} of {len(counted)} checks"
+    if 0 < row.score < row.points:
+        text += f", {row.score} of {row.points} points"
     text += "".join(f" ({outcome.note})" for outcome in row.outcomes if outcome.note)
+    notes = sum(outcome.verdict != "passed" for outcome in row.outcomes if outcome.counts == "note")
+    text += f", {notes} note{'s' * (notes > 1)}" if notes and row.verdict == "passed" else ""
     return f"{text} (given code)" if row.item.given else text
 
 
-def told(row: Row, files: tuple[str, ...], width: int) -> list[str]:
-    """Every line that the failed checks of a row have to say."""
+def told(row: Row, files: tuple[str, ...], width: int, memory: Memory | None = None) -> list[str]:
+    """Every line that there is to say about what does not hold, what costs points first."""
     if state(row) == "not started":
         return []
-    lines: list[str] = []
-    before: set[str] = set()
-    for outcome in row.outcomes:
-        said = message(outcome, row.item.handout, (outcome.file,) if outcome.file else files)
-        if said is None or said.headline in before:  # one exception seen by five checks is told once
-            continue
-        before.add(said.headline)
-        lines += said.lines(width)
-        if outcome.trouble:
-            lines.append(f"  {outcome.trouble.splitlines()[-1]}")
-    return lines
+    checks = [_check(row, outcome, files) for outcome in row.outcomes]
+    return Text(width, right=0 < row.score < row.points).checks(checks, "", row.item.slug, memory).splitlines()
 
 
-def _show(row: Row, files: tuple[str, ...]) -> None:
+def _check(row: Row, outcome: Outcome, files: tuple[str, ...]) -> dict[str, Any]:
+    """As results.json has it; what went wrong in the grader itself is told, too."""
+    said = message(outcome, row.item.handout, (outcome.file,) if outcome.file else files)
+    if said and outcome.trouble:
+        said = replace(said, evidence=(*said.evidence, outcome.trouble.splitlines()[-1]))
+    finding = outcome.finding
+    return {
+        **{"claim": outcome.claim, "counts": outcome.counts, "worth": row.worth(outcome)},
+        **{"verdict": outcome.verdict, "note": outcome.note, "kind": finding.kind if finding else ""},
+        "cause": finding.cause if finding and outcome.says else "",
+        "message": asdict(said) if said else None,
+    }
+
+
+def _show(row: Row, files: tuple[str, ...], memory: Memory) -> None:
     how = state(row)
     print(_coloured(f"  {MARKS[how]} {row.item.slug:24}{note(row)}", how), flush=True)
-    for line in told(row, files, _width() - len(INDENT)):
+    for line in told(row, files, _width() - len(INDENT), memory):
         print(INDENT + line)
 
 

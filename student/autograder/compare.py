@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from autograder.evidence import axis_names, sentences
+from autograder.evidence import axis_names, distinct_sizes, sentences
 from autograder.findings import Finding
 from autograder.pictures import maps
 from autograder.plain import Other, Plain
@@ -50,10 +50,12 @@ def compare_form(
             "numpy.ndarray": ("torch.from_numpy makes one of an array.",),
         }
         kind = type_name(actual)
-        return Finding("type", f"{name}: returned {kind}, expected a torch.Tensor", hint.get(kind, ()))
+        comma = ("It holds one thing: is there a comma at the end of the line?",)
+        hints = comma if _of_one(actual) else hint.get(kind, ())
+        return Finding("type", f"{name}: returned {kind}, expected a torch.Tensor", hints)
     if actual.shape != expected.shape:
         mine, wanted = tuple(actual.shape), tuple(expected.shape)
-        return Finding("shape", f"{name}: shape {mine}, expected {wanted}", _shape_hint(mine, wanted, axes))
+        return Finding("shape", f"{name}: shape {mine}, expected {wanted}", _shape_hint(actual, expected, axes))
     if dtype and actual.dtype != expected.dtype:
         hint_of_dtype = "Keep the dtype of the inputs." if actual.is_floating_point() else ""
         return Finding(
@@ -64,25 +66,54 @@ def compare_form(
     return None
 
 
-def _shape_hint(mine: tuple[int, ...], wanted: tuple[int, ...], axes: Sequence[str]) -> tuple[str, ...]:
+def _of_one(value: Plain) -> bool:
+    return isinstance(value, tuple) and len(value) == 1
+
+
+def _shape_hint(actual: Tensor, expected: Tensor, axes: Sequence[str]) -> tuple[str, ...]:
     """What a wrong shape looks like: axes in another order, merged, missing, or too many."""
+    mine, wanted = tuple(actual.shape), tuple(expected.shape)
     names = axis_names(len(wanted), axes)
     said = f"Expected axes: {', '.join(names)}." if axes else ""
+    clear = len(set(wanted)) == len(wanted)  # only then do sizes say which axis is which
     if sorted(mine) == sorted(wanted):
-        if len(set(wanted)) == len(wanted):
-            order = ", ".join(names[wanted.index(size)] for size in mine)
+        if not clear:
+            return ("As many axes as expected and of the right sizes, but in another order.", said)
+        order = ", ".join(names[wanted.index(size)] for size in mine)
+        if _equal(actual.permute([mine.index(size) for size in wanted]), expected):
             return (f"The axes are right, their order is not: yours are {order}.", said)
-        return ("The axes are right, their order is not.", said)
-    if mine == wanted[1:]:
+        return (f"The sizes are right, their order is not: yours are those of {order}.", said)
+    if mine == wanted[1:] and distinct_sizes(wanted, axes):
         return (f"The first axis ({names[0]}) is missing.",)
     if tuple(size for size in mine if size != 1) == tuple(size for size in wanted if size != 1):
-        return (f"There is an axis of size 1 {'too many' if len(mine) > len(wanted) else 'too few'}.",)
+        count, how = abs(len(mine) - len(wanted)), "too many" if len(mine) > len(wanted) else "too few"
+        one = "There is an axis" if count == 1 else f"There are {count} axes"
+        return (f"{one} of size 1 {how}.",)
     if math.prod(mine) == math.prod(wanted):
-        how = "merged" if len(mine) < len(wanted) else "split"
-        if len(mine) != len(wanted):
-            return (f"As many entries as expected, but axes are {how}.", said)
+        if _merged(wanted, mine):
+            return ("As many entries as expected, but axes are merged.", said)
+        if _merged(mine, wanted):
+            return ("As many entries as expected, but axes are split.", said)
         return ("As many entries as expected, but other axes.", said)
     return (said,) if said else ()
+
+
+def _equal(one: Tensor, other: Tensor) -> bool:
+    return bool(torch.isclose(one.to(other.dtype), other, rtol=1e-4, atol=1e-5, equal_nan=True).all())
+
+
+def _merged(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    """Does `after` follow from `before` by taking neighbouring axes together?"""
+    if len(after) >= len(before):
+        return False
+    waiting = list(before)
+    for size in after:
+        product = 1
+        while waiting and product < size:
+            product *= waiting.pop(0)
+        if product != size:
+            return False
+    return not waiting
 
 
 def compare_values(
@@ -124,7 +155,7 @@ def _not_finite(name: str, actual: Tensor, expected: Tensor, odd: Tensor, axes: 
     value = "NaN" if actual[index].isnan() else "infinity"
     evidence = [f"{int(odd.sum())} of {odd.numel()} entries are not finite; the first is at {spoken(index, axes)}."]
     if value == "NaN" and bool(actual[index[:-1]].isnan().all()) and actual.shape[-1] > 1:
-        evidence.append("The whole row is NaN: a softmax over scores that are all -inf does that, or inf - inf.")
+        evidence.append("The whole row is NaN. 0/0 gives NaN, and inf - inf, and a softmax over nothing but -inf.")
     picture = maps(name, actual, expected, axes)
     return Finding("non-finite", f"{name}: {value} at {spoken(index, axes)}", tuple(evidence), picture=picture)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from autograder.claims import NOTE, Worth, changed
 from autograder.compare import Tolerance
 from autograder.errors import UserError
 from autograder.exercises import ASKING, DEFINES, EXERCISES, PREDICTIONS
+from autograder.room import KERNELS
 
 FOLDER = Path(__file__).parent / "courses"
 Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]
@@ -43,9 +45,16 @@ class Item:
     visibility: Visibility  # of the hidden checks; public ones are always visible
     threshold: float | None
     run: Run = "definitions"
+    carried_forward: int = 0  # per cent of the points that it earns if it is wrong only because a step below it is
+    claims: Mapping[str, Worth] = field(default_factory=dict)  # those that count otherwise than declared
+    forbid: tuple[str, ...] = ()  # kernels of the library that must not do its work
 
     def points_of(self, part: str) -> int:
         return self.public if part == "public" else self.hidden
+
+    def worth(self, claim: str, usual: Worth) -> Worth:
+        """What a claim counts as in this course."""
+        return changed(claim, usual, self.claims)
 
     def runs(self, part: str) -> bool:
         """Do checks of this part run student code? Of files that were made before, the public ones only read them."""
@@ -140,7 +149,7 @@ class _Reader:
     SECTION_KEYS = ("title", "files", "run", "deadline", "visibility", "exercises")
     ITEM_KEYS = (
         *("slug", "handout", "by", "public", "hidden", "points", "given", "extra_credit"),
-        *("files", "deadline", "visibility", "threshold"),
+        *("files", "deadline", "visibility", "threshold", "notes", "further", "carried_forward", "forbid"),
     )
 
     def __init__(self, path: Path) -> None:
@@ -244,7 +253,43 @@ class _Reader:
             visibility=self._choice(merged, "visibility", get_args(Visibility), "visible", slug),
             threshold=threshold,
             run=self._choice(section, "run", get_args(Run), "definitions", title),
+            carried_forward=self._per_cent(entry, slug),
+            claims=self._claims(entry, slug),
+            forbid=self._forbidden(entry, slug),
         )
+
+    def _forbidden(self, entry: dict[str, Any], slug: str) -> tuple[str, ...]:
+        names = self._get(entry, "forbid", list, slug, [])
+        if names and slug not in EXERCISES:
+            raise self._wrong("forbid", "is for exercises that are called with tensors", slug)
+        for name in names:
+            if name not in KERNELS:
+                raise self._wrong("forbid", f"names {name!r}; what can be forbidden is {', '.join(KERNELS)}", slug)
+        return tuple(names)
+
+    def _per_cent(self, entry: dict[str, Any], slug: str) -> int:
+        share: int = self._get(entry, "carried_forward", int, slug, 0)
+        if not 0 <= share <= 100:
+            raise self._wrong("carried_forward", "must be a number of per cent, from 0 to 100", slug)
+        return share
+
+    def _claims(self, entry: dict[str, Any], slug: str) -> dict[str, Worth]:
+        """Claims that are notes in this course, and further ones with points of this course's choice."""
+        notes = self._get(entry, "notes", list, slug, [])
+        if not all(isinstance(name, str) for name in notes):
+            raise self._wrong("notes", "must be a list of claims", slug)
+        found = dict.fromkeys(notes, NOTE)
+        for name, points in self._get(entry, "further", dict, slug, {}).items():
+            if name in found:
+                raise self._wrong("further", f"names '{name}', which is in 'notes', too", slug)
+            if not isinstance(points, dict):
+                raise self._wrong("further", f"must say which points: {name} = {{ hidden = 1 }}", slug)
+            self._known(points, PARTS, slug)
+            numbers = {part: self._get(points, part, int, slug, 0) for part in PARTS}
+            if min(numbers.values()) < 0:
+                raise self._wrong("further", f"gives '{name}' negative points", slug)
+            found[name] = Worth("further", **numbers)
+        return found
 
     def _sample(self) -> int:
         given = self._get(self.data, "predictions", dict, "", {})

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from autograder.compare import Tolerance, compare_form, compare_values, difference, first_index
+from autograder.diagnose import Seen, as_it_is
 from autograder.findings import CheckFailed, Finding
 from autograder.held_out import Split
 from autograder.perform import Reply, Request
@@ -28,6 +30,26 @@ DEFINES: Mapping[str, str] = {
     "span_corruption": "CharCorruptionDataset",
     "char_vocabulary": "CharCorruptionDataset",
     "name_dataset": "NameDataset",
+}
+
+STEPS = (
+    *("pairwise_similarities", "attn_scaled", "attn_softmax", "compute_outputs"),
+    *("make_causal_mask", "apply_causal_mask", "split_heads", "merge_heads"),
+)
+# Exercises that call others: what is wrong with those shows in these.
+COMPOSED: Mapping[str, tuple[str, ...]] = {
+    "self_attention": STEPS,
+    "causal_self_attention": (*STEPS, "precompute_rotary_emb", "apply_rotary_emb"),
+}
+# What an exercise is usually built on. It may be built otherwise, so this orders advice and nothing else.
+BUILT_ON: Mapping[str, tuple[str, ...]] = {
+    "key141": ("query132",),
+    "key142": ("query132",),
+    "apply_causal_mask": ("make_causal_mask",),
+    "split_heads_qkv": ("split_heads",),
+    **COMPOSED,
+    "name_dataset": ("char_vocabulary",),
+    "span_corruption": ("char_vocabulary",),
 }
 
 
@@ -50,6 +72,7 @@ class Exercise:
     ask: Ask
     judge: Judge
     tolerance: str = "values"
+    seen_as: Seen = as_it_is  # before it is compared with what known mistakes give
 
     def call(self, submission: Submission, case: Case) -> Reply:
         """One case alone."""
@@ -84,9 +107,34 @@ def _by_values(slug: str, axes: tuple[str, ...]) -> Judge:
 
 def _rope_cache(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
     """The cache may be float32 or float64, whichever the student likes."""
-    if isinstance(actual, Tensor) and actual.dtype == torch.float64:
-        actual = actual.float()
+    if isinstance(actual, Tensor):
+        actual = _in_float32(actual)
+    form = compare_form("precompute_rotary_emb", actual, case.expected, axes=("position", "pair", "cos/sin"))
+    if form is not None and form.kind == "dtype":
+        return replace(form, evidence=("The cache may be float32 or float64.",))
     return compare_values("precompute_rotary_emb", actual, case.expected, tolerance, ("position", "pair", "cos/sin"))
+
+
+def _in_float32(cache: Tensor) -> Tensor:
+    return cache.float() if cache.dtype == torch.float64 else cache
+
+
+def _by_truth(mask: Tensor) -> Tensor:
+    """A mask of 0s and 1s as one of booleans; anything else as it is."""
+    if mask.is_complex() or not bool(((mask == 0) | (mask == 1)).all()):
+        return mask
+    return mask.bool()
+
+
+def _by_effect(scores: Tensor) -> Tensor:
+    """What is far below every score is closed, whether by -inf or by -1e9; far above, likewise."""
+    if not scores.is_floating_point():
+        return scores
+    closed = torch.where(scores < -HUGE, -torch.inf, scores)
+    return torch.where(closed > HUGE, torch.inf, closed)
+
+
+HUGE = 1e8  # the scores that are asked about are below 1e6
 
 
 def _mask(actual: Plain, case: Case, tolerance: Tolerance) -> Finding | None:
@@ -137,6 +185,15 @@ def _masked_scores(actual: Plain, case: Case, tolerance: Tolerance) -> Finding |
             (difference(actual, case.expected, first_index(unlike), axes),),
             picture=maps(name, actual, case.expected, axes),
         )
+    odd = ~allowed & (actual.isnan() | (actual == torch.inf))
+    if odd.any():
+        index = first_index(odd)
+        return Finding(
+            "non-finite",
+            f"{name}: a forbidden score became {'NaN' if actual[index].isnan() else '+inf'}",
+            (difference(actual, case.expected, index, axes),),
+            picture=maps(name, actual, case.expected, axes),
+        )
     leaking = ~allowed & (torch.softmax(actual, dim=-1) != 0)
     if leaking.any():
         index = first_index(leaking)
@@ -174,6 +231,37 @@ def _with_own_mask(submission: Submission, case: Case, reply: Reply | CheckFaile
     except CheckFailed:
         pass  # whatever went wrong here, the answer to the boolean mask stands
     return reply
+
+
+# Of each submission, the dtype of the caches that its own precompute_rotary_emb makes.
+_CACHES: WeakKeyDictionary[Submission, torch.dtype] = WeakKeyDictionary()
+
+
+def cache_like_own(submission: Submission, cache: Tensor) -> Tensor:
+    """A cache as the student's own code would make it: in float32, or in float64 if it makes such ones."""
+    if submission not in _CACHES:  # its own checks have not been made
+        _precompute_rotary_emb(submission, [Case("own", {"dim": 4, "max_positions": 2}, torch.empty(0))])
+    return cache.to(_CACHES[submission])
+
+
+def _precompute_rotary_emb(submission: Submission, cases: Sequence[Case]) -> list[Reply | CheckFailed]:
+    """Looks at the dtype, too: if making a cache fails or never ends, that must cost no other exercise its time."""
+    replies = _function("precompute_rotary_emb")(submission, cases)
+    made = [reply.value for reply in replies if isinstance(reply, Reply)]
+    double = any(isinstance(cache, Tensor) and cache.dtype == torch.float64 for cache in made)
+    _CACHES[submission] = torch.float64 if double else torch.float32
+    return replies
+
+
+def _apply_rotary_emb(submission: Submission, cases: Sequence[Case]) -> list[Reply | CheckFailed]:
+    given = [_with_cache(case, cache_like_own(submission, case.tensor("rope_cache"))) for case in cases]
+    return _function("apply_rotary_emb")(submission, given)
+
+
+def _with_cache(case: Case, cache: Tensor) -> Case:
+    if cache.dtype == case.tensor("rope_cache").dtype:
+        return case
+    return case.kept("in float64", lambda: replace(case, arguments=case.arguments | {"rope_cache": cache}, made={}))
 
 
 WEIGHTS = tuple(f"{layer}.{part}" for layer in ("key", "query", "value", "proj") for part in ("weight", "bias"))
@@ -228,8 +316,17 @@ def attention_map(case: Case, output: Tensor) -> Tensor:
     return output.reshape(batch, tokens, heads, -1).transpose(1, 2)[..., :tokens]
 
 
-def _step(slug: str, *axes: str, judge: Judge | None = None, tolerance: str = "values") -> Exercise:
-    return Exercise(slug, axes, _function(slug), judge or _by_values(slug, axes), tolerance)
+def beside_the_map(case: Case, output: Tensor) -> Tensor:
+    """What else the output of a MAP case holds: features in which no token has a value, so that none has weight."""
+    heads = case.number("n_heads" if "n_heads" in case.arguments else "n_head")
+    batch, tokens, _ = output.shape
+    return output.reshape(batch, tokens, heads, -1)[..., tokens:]
+
+
+def _step(
+    slug: str, *axes: str, judge: Judge | None = None, tolerance: str = "values", seen_as: Seen = as_it_is
+) -> Exercise:
+    return Exercise(slug, axes, _function(slug), judge or _by_values(slug, axes), tolerance, seen_as)
 
 
 EXERCISES: Mapping[str, Exercise] = {
@@ -239,13 +336,26 @@ EXERCISES: Mapping[str, Exercise] = {
         _step("attn_scaled", "query", "key"),
         _step("attn_softmax", "query", "key"),
         _step("compute_outputs", "query", "feature"),
-        _step("make_causal_mask", "query", "key", judge=_mask),
-        Exercise("apply_causal_mask", ("query", "key"), _apply_causal_mask, _masked_scores),
+        _step("make_causal_mask", "query", "key", judge=_mask, seen_as=_by_truth),
+        Exercise("apply_causal_mask", ("query", "key"), _apply_causal_mask, _masked_scores, seen_as=_by_effect),
         _step("split_heads", "batch", "head", "token", "feature"),
         _step("merge_heads", *TOKENS),
         _step("self_attention", *TOKENS),
-        _step("precompute_rotary_emb", "position", "pair", "cos/sin", judge=_rope_cache, tolerance="rope"),
-        _step("apply_rotary_emb", "token", "feature", tolerance="rope"),
+        Exercise(
+            "precompute_rotary_emb",
+            ("position", "pair", "cos/sin"),
+            _precompute_rotary_emb,
+            _rope_cache,
+            "rope",
+            _in_float32,
+        ),
+        Exercise(
+            "apply_rotary_emb",
+            ("token", "feature"),
+            _apply_rotary_emb,
+            _by_values("apply_rotary_emb", ("token", "feature")),
+            "rope",
+        ),
         Exercise(
             "causal_self_attention",
             TOKENS,

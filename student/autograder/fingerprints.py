@@ -25,8 +25,10 @@ def fingerprint(tensor: Tensor) -> Tensor:
     values = tensor.double().flatten()
     finite = values.isfinite()
     places = torch.arange(1, values.numel() + 1, dtype=torch.float64)
-    # Where the odd values stand matters, too, and NaN is told from infinity.
-    odd = float((places * (~finite)).sum() + 0.5 * (places * values.isnan()).sum())
+    # Where the odd values stand matters, too; NaN, infinity and minus infinity are told apart.
+    odd = float(
+        (places * (~finite)).sum() + 0.5 * (places * values.isnan()).sum() + 0.25 * places[values.isneginf()].sum()
+    )
     kept = torch.where(finite, values, 0.0)
     scale = float(kept.norm())
     found = [float(kept @ direction) for direction in _directions(values.numel())]

@@ -6,19 +6,22 @@ import torch
 from torch import Tensor
 
 from autograder.checks import fail, needs_tensor
+from autograder.findings import CheckFailed
+from autograder.perform import Request
 from autograder.plain import Other
-from autograder.spans import MASK, PAD, Corpus
+from autograder.span_stories import MASK, PAD
+from autograder.spans import Corpus
 from autograder.submission import Submission
 
 
 def three_linear_layers(submission: Submission, n_embd: int) -> None:
     """init_qkv_proj makes three square Linear layers with bias."""
     layers = submission.create("init_qkv_proj", n_embd)
-    for index in range(3):
-        if layers.items([index]).each()[0] != Other("torch.nn.modules.linear.Linear"):
-            fail("type", "init_qkv_proj: must return three nn.Linear layers, as given")
-        weight, bias = layers.attribute(f"{index}.weight"), layers.attribute(f"{index}.bias")
+    if any(one != Other("torch.nn.modules.linear.Linear") for one in layers.items(range(3)).each()):
+        fail("type", "init_qkv_proj: must return three nn.Linear layers, as given")
+    for weight in layers.attributes([f"{index}.weight" for index in range(3)]):
         needs_tensor(weight, "init_qkv_proj: weight", torch.Size((n_embd, n_embd)))
+    for bias in layers.attributes([f"{index}.bias" for index in range(3)]):
         needs_tensor(bias, "init_qkv_proj: bias", torch.Size((n_embd,)))
 
 
@@ -26,10 +29,13 @@ def splits_each_alike(submission: Submission, shape: tuple[int, int, int], n_hea
     """split_heads_qkv gives what split_heads gives, for each of the three."""
     x = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
     parts = submission.split_heads_qkv(x, x + 1, x + 2, n_heads)
-    for index in range(3):
-        single = submission.split_heads(x + index, n_heads)
+    calls = [Request("call", "split_heads", arguments=(x + index, n_heads)) for index in range(3)]
+    for index, reply in enumerate(submission.ask_all(calls, "split_heads")):
+        if isinstance(reply, CheckFailed):
+            raise reply
+        single = reply.value
         same = isinstance(parts, tuple) and len(parts) == 3 and isinstance(single, Tensor)
-        if not (same and isinstance(parts[index], Tensor) and torch.equal(parts[index], single)):
+        if not (same and isinstance(parts[index], Tensor) and torch.equal(parts[index], single)):  # type: ignore[arg-type]
             fail("values", "split_heads_qkv: must split Q, K and V with split_heads, as given")
 
 
@@ -43,8 +49,7 @@ def vocabulary_is_intact(submission: Submission, corpus: Corpus) -> None:
         "block_size": corpus.block_size,
         "data": corpus.documents,
     }
-    for name, value in expected.items():
-        found = dataset.attribute(name)
+    for (name, value), found in zip(expected.items(), dataset.attributes(list(expected)), strict=True):
         if type(found) is not type(value) or repr(found) != repr(value):  # repr, because tensors may hide in lists
             fail("values", f"CharCorruptionDataset: the attribute {name} is not as it was given")
     length = dataset.length()

@@ -110,10 +110,10 @@ class Shown:
     def _lines(self) -> list[str]:
         if self.row.verdict != "passed":
             return told(self.row, HERE, WIDTH)
-        right = [f"✓ {outcome.claim}" for outcome in self.row.outcomes]
-        return (
-            [*right, "Hidden checks try other sizes and numbers when you hand in."] if self.row.item.hidden else right
-        )
+        right = [f"✓ {outcome.claim}" for outcome in self.row.outcomes if outcome.verdict == "passed"]
+        notes = told(self.row, HERE, WIDTH)  # nothing else is left to say of what passed
+        more = ["Hidden checks try other sizes and numbers when you hand in."] if self.row.item.hidden else []
+        return [*right, *notes, *more]
 
 
 _examiners: dict[str, Examiner] = {}  # by part: the checks are collected once

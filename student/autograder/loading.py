@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from autograder.cells import Unreadable, said_place
+from autograder.editions import Edition, editions
 from autograder.sheets import LeftOut, Sheet, Stopped
 from autograder.statements import WRITTEN, Unparsable, started
 
@@ -52,20 +53,37 @@ class Loader:
     ) -> None:
         self.root = root.resolve()
         self.files, self.by_cells, self.left_out, self.reached = files, by_cells, left_out, reached
-        self.loaded: dict[Path, _Module | Sheet | BaseException] = {}
+        self.loaded: dict[tuple[Path, int], _Module | Sheet | BaseException] = {}  # by file and edition
+        self.cut: tuple[Path, int] | None = None  # the file of which an edition is in use, see `use`
         self.places: dict[str, Path | None] = {}
-        self.found: dict[str, Found] = {}
+        self.found: dict[tuple[str, tuple[Path, int] | None], Found] = {}
         self.failed: dict[str, str] = {}  # names, and the files in which something went wrong with them
 
     def find(self, name: str) -> Any:
         """The first definition of `name` among the files that may hold it."""
-        if name not in self.found:
-            self.found[name] = self._find(name)
-        return self.found[name].value
+        key = (name, self.cut)
+        if key not in self.found:
+            self.found[key] = self._find(name)
+        return self.found[key].value
 
     def file_of(self, name: str) -> str:
         """Where a name was found, or would have been if that had not failed."""
-        return self.found[name].file if name in self.found else self.failed.get(name, "")
+        found = self.found.get((name, self.cut)) or self.found.get((name, None))
+        return found.file if found else self.failed.get(name, "")
+
+    def editions(self, name: str) -> list[Edition]:
+        """Those of the notebook or script in which a name was found. Of a module, what others import counts; of what
+        is run cell by cell, the values at the end."""
+        source = self.loaded.get((self.root / self.file_of(name), 0))
+        return editions(name, source.steps) if isinstance(source, Sheet) and not source.by_cells else []
+
+    def use(self, name: str, before: int) -> None:
+        """From now on, take everything from another edition of the file in which a name is found; 0 is all of it."""
+        self.cut = None
+        if before:
+            with contextlib.suppress(Unloadable):
+                self.find(name)
+            self.cut = (self.root / self.file_of(name), before)
 
     def files_like(self, name: str) -> dict[str | int, str]:
         """Where each name is found that may be in the same files; loads what must be loaded for that."""
@@ -147,15 +165,16 @@ class Loader:
         return self.places[name]
 
     def _load(self, path: Path, candidate: str) -> _Module | Sheet | BaseException:
-        if path not in self.loaded:
+        before = self.cut[1] if self.cut and self.cut[0] == path else 0
+        if (path, before) not in self.loaded:
             try:
-                self.loaded[path] = self._run(path, candidate)
+                self.loaded[path, before] = self._run(path, candidate, before)
             except BaseException as error:
-                self.loaded[path] = error
+                self.loaded[path, before] = error
             self.reached("", 0)
-        return self.loaded[path]
+        return self.loaded[path, before]
 
-    def _run(self, path: Path, candidate: str) -> _Module | Sheet:
+    def _run(self, path: Path, candidate: str, before: int) -> _Module | Sheet:
         left_out = [one for one in self.left_out if one.file == candidate]
         if any(one.number == 0 for one in left_out):
             raise Stopped(f"{candidate} was not loaded: it {left_out[0].why}")
@@ -170,6 +189,7 @@ class Loader:
                 by_cells=candidate in self.by_cells,
                 left_out=left_out,
                 reached=lambda number: self.reached(candidate, number),
+                before=before,
             )
         except Unreadable as error:
             raise ImportError(str(error)) from None

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import dis
 import inspect
 import io
 import linecache
-import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any, Literal, NoReturn
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from autograder import scripts
+from autograder import packages, room, scripts
+from autograder.editions import Edition
+from autograder.frames import is_own
 from autograder.loading import Loader, Unloadable
 from autograder.plain import Config, Handle, Plain, plain
 from autograder.sheets import Stopped
@@ -33,7 +36,7 @@ from autograder.sheets import Stopped
 class Request:
     """One thing to do. `target` is a name in the submission, or a handle made before."""
 
-    do: Literal["call", "create", "items", "value", "load", "script"]
+    do: Literal["call", "create", "items", "value", "load", "script", "editions", "use"]
     target: str | Handle
     method: str = ""  # of a script, the file that it is to write
     arguments: tuple[Plain, ...] = ()
@@ -66,9 +69,10 @@ class Reply:
     value: Plain
     arguments: tuple[Plain, ...] = ()
     gradients: dict[str, Tensor | None] = field(default_factory=dict)
+    noticed: tuple[str, ...] = ()  # of `room.WORDS`
 
 
-Told = Literal["missing", "import", "broken", "not started", "exception", "arguments"]  # by the worker
+Told = Literal["missing", "import", "broken", "not started", "exception", "arguments", "layers"]  # by the worker
 Seen = Literal["timeout", "memory", "disk", "crash", "malformed"]  # by whoever watches it
 
 
@@ -81,6 +85,7 @@ class Trouble:
     text: str
     frames: tuple[tuple[str, int, str], ...] = ()  # file, line number, source line
     column: int = 0  # in the last frame's line, from 1; for a syntax error
+    noticed: tuple[str, ...] = ()
 
 
 class Performer:
@@ -91,9 +96,19 @@ class Performer:
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
         self.objects: list[Any] = []
+        self._noticed: set[str] = set()
+        packages.serve(loader.root)
 
     def begin(self, exercise: str, part: str) -> None:
         """Another exercise begins; nothing is to be done in one's own process."""
+
+    def noticed(self) -> list[str]:
+        words, self._noticed = sorted(self._noticed), set()
+        return words
+
+    def refused(self) -> tuple[str, ...]:
+        """Nothing is refused in one's own process."""
+        return ()
 
     def file_of(self, name: str) -> str:
         return self.loader.file_of(name)
@@ -102,20 +117,44 @@ class Performer:
     def root(self) -> Path:
         return self.loader.root
 
+    def editions(self, name: str) -> list[Edition]:
+        try:
+            return self.loader.editions(name)
+        except RecursionError:  # code that is too deeply nested to be looked at
+            return []
+
+    def use(self, name: str, edition: Edition | None) -> None:
+        self.loader.use(name, edition.before if edition else 0)
+
     def handed_in(self, name: str) -> Path | None:
         return self.loader.locate(name)
 
     def perform_all(self, requests: Sequence[Request]) -> list[Reply | Trouble]:
         """One after the other; see `Channel`."""
-        return [self.perform(request) for request in requests]
+        with room.entered():
+            replies = [self.perform(request) for request in requests]
+        self._noticed.update(*(reply.noticed for reply in replies))
+        return replies
 
     def run(self, script: Script, seconds: int) -> Reply | Trouble:
         """In this process, and without a limit of time."""
         with scripts.folder_of(script.files) as folder, contextlib.chdir(folder):
-            return Performer(Loader(folder, {})).perform(script.request)
+            (reply,) = Performer(Loader(folder, {})).perform_all([script.request])
+        self._noticed.update(reply.noticed)
+        return reply
 
     def perform(self, request: Request) -> Reply | Trouble:
-        """Do what is asked; whatever student code raises becomes a Trouble."""
+        """Do what is asked, in a room that is open; what was asked for there comes back with the reply."""
+        reply = self._performed(request)
+        if room.asked:
+            # A script may use any kernel, and so may code that is run when a file is loaded.
+            words = sorted(room.asked.difference(room.KERNELS if request.do in ("load", "script") else ()))
+            room.asked.clear()
+            return replace(reply, noticed=tuple(words))
+        return reply
+
+    def _performed(self, request: Request) -> Reply | Trouble:
+        """Whatever student code raises becomes a Trouble."""
         try:
             with _Quiet():
                 return getattr(self, f"_{request.do}")(request)  # type: ignore[no-any-return]
@@ -127,14 +166,19 @@ class Performer:
                 return Trouble("broken", "", str(cause), cause.frames)
             whole = not isinstance(cause, SyntaxError) and any(cause is one for one in self.loader.loaded.values())
             return self._trouble("import" if whole or isinstance(cause, SyntaxError) else "broken", cause)
+        except _NotStarted:
+            return Trouble("not started", "NotImplementedError", "not started yet (it does nothing and returns None)")
         except _WrongArguments as error:
             return Trouble("arguments", "TypeError", str(error))
+        except _WrongLayers as error:
+            return Trouble("layers", "", str(error))
         # SystemExit and KeyboardInterrupt raised by a submission are its own failure, too.
         except BaseException as error:
             return self._trouble("exception", error)
 
     def _call(self, request: Request) -> Reply:
         function = self._target(request)
+        room.asked.difference_update(room.KERNELS)  # used while a file was loaded
         arguments = [self._received(argument) for argument in request.arguments]
         options = {name: self._received(option) for name, option in request.options.items()}
         leaves: dict[str, Tensor] = {}
@@ -144,6 +188,8 @@ class Performer:
                     leaves[str(index)] = argument.requires_grad_()
             leaves |= {name: _member(self._object(request), name) for name in request.members}
         result = _called(function, arguments, options)
+        if result is None and _does_nothing(function):
+            raise _NotStarted
         gradients = _gradients(result, leaves, request.cotangent)
         after = tuple(plain(argument) for argument in arguments) if request.give_back else ()
         return Reply(plain(result), after, gradients)
@@ -151,7 +197,9 @@ class Performer:
     def _create(self, request: Request) -> Reply:
         assert isinstance(request.target, str)
         arguments = [self._received(argument) for argument in request.arguments]
-        made = _called(self.loader.find(request.target), arguments, {})
+        kind = self.loader.find(request.target)
+        room.asked.difference_update(room.KERNELS)
+        made = _called(kind, arguments, {})
         if request.state is not None:
             _load_weights(made, request.state)
         self.objects.append(made)
@@ -170,6 +218,15 @@ class Performer:
         """Only find names, so that what a file does when it is loaded is told from what it does later."""
         assert isinstance(request.target, str)
         return Reply({**self.loader.files_like(request.target)})
+
+    def _editions(self, request: Request) -> Reply:
+        assert isinstance(request.target, str)
+        return Reply([(one.before, one.place, one.line) for one in self.loader.editions(request.target)])
+
+    def _use(self, request: Request) -> Reply:
+        assert isinstance(request.target, str) and isinstance(request.arguments[0], int)
+        self.loader.use(request.target, request.arguments[0])
+        return Reply(None)
 
     def _script(self, request: Request) -> Reply:
         """Run it in the present folder, and bring back what it wrote."""
@@ -202,23 +259,50 @@ class Performer:
     def _trouble(self, kind: Literal["import", "broken", "exception"], error: BaseException) -> Trouble:
         root = self.loader.root
         frames = tuple(_own_frames(error, root))
-        if isinstance(error, SyntaxError) and error.filename and _is_below(error.filename, root):
+        if isinstance(error, SyntaxError) and error.filename and is_own(error.filename, root):
             name = Path(error.filename).relative_to(root).as_posix()
             source = (error.text or "").rstrip()
             frames = (*frames, (name, error.lineno or 0, source.lstrip()))
             column = max(1, (error.offset or 1) - (len(source) - len(source.lstrip())))
             return Trouble(kind, type(error).__name__, str(error.msg)[:2000], frames, column)
-        deepest = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
-        raised_by_student = bool(deepest) and _is_below(deepest[0], root)
         try:
             text = str(error)
         except BaseException:  # it is the student's own __str__ that runs here
             text = ""
-        if isinstance(error, NotImplementedError) and raised_by_student:
+        if isinstance(error, NotImplementedError) and _raised_by_a_stub(error, root):
             return Trouble("not started", "NotImplementedError", text[:2000], frames)
         if isinstance(error, NameError) and isinstance(error.name, str) and (hint := self.loader.lacks(error.name)):
             text = f"{text[:1000]}\n{hint}"
         return Trouble(kind, type(error).__name__, text[:2000], frames)
+
+
+def _raised_by_a_stub(error: BaseException, root: Path) -> bool:
+    """Does a statement of the student's own raise it? torch raises it as well, of numbers that it cannot work with."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or not is_own(last.tb_frame.f_code.co_filename, root):
+        return False
+    return last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+
+
+class _WrongLayers(Exception):
+    """An object has no place for the weights that are to be loaded into it."""
+
+
+class _NotStarted(Exception):
+    """It is a stub as some are handed out: `result = None`, and `return result`."""
+
+
+def _does_nothing(function: Callable[..., Any]) -> bool:
+    """Does its code only move constants about: no name is looked up, nothing is called or computed?"""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if not isinstance(code, CodeType) or code.co_names:
+        return False
+    return all(one.opname.startswith(_IDLE) for one in dis.get_instructions(code))
+
+
+_IDLE = ("RESUME", "NOP", "CACHE", "LOAD_CONST", "LOAD_FAST", "STORE_FAST", "POP_TOP", "RETURN")
 
 
 class _WrongArguments(Exception):
@@ -240,15 +324,25 @@ def _called(function: Callable[..., Any], arguments: list[Any], options: dict[st
 
 
 class _Quiet:
-    """Student code prints into the void and cannot wait for a person."""
+    """Student code prints into the void and cannot wait for a person; a warning is no exception, whoever grades."""
 
     def __enter__(self) -> None:
+        # In a worker they are ignored for good, and setting that up for every request would take its time.
+        self.warnings = None if warnings.filters[:1] == [_IGNORED] else warnings.catch_warnings()
+        if self.warnings is not None:
+            self.warnings.__enter__()
+            warnings.simplefilter("ignore")
         self.before = sys.stdout, sys.stderr, builtins.input, sys.breakpointhook
         sys.stdout = sys.stderr = _Void()
         builtins.input, sys.breakpointhook = _NO_INPUT, _NO_BREAKPOINT
 
     def __exit__(self, *_: object) -> None:
         sys.stdout, sys.stderr, builtins.input, sys.breakpointhook = self.before
+        if self.warnings is not None:
+            self.warnings.__exit__(None, None, None)
+
+
+_IGNORED = ("ignore", None, Warning, None, 0)  # as `warnings.simplefilter("ignore")` puts it
 
 
 class _Void(io.TextIOBase):
@@ -276,12 +370,8 @@ _NO_INPUT, _NO_BREAKPOINT = _nobody("input()"), _nobody("breakpoint()")
 def _own_frames(error: BaseException, root: Path) -> Iterator[tuple[str, int, str]]:
     for frame, line in traceback.walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
-        if _is_below(file, root):
+        if is_own(file, root):
             yield Path(file).relative_to(root).as_posix(), line, linecache.getline(file, line).strip()
-
-
-def _is_below(file: str, root: Path) -> bool:
-    return file.startswith(f"{root}{os.sep}")
 
 
 def _together(items: list[object]) -> Plain:
@@ -313,14 +403,40 @@ def _member(thing: Any, dotted: str) -> Any:
 
 def _load_weights(module: Any, state: dict[str, Tensor]) -> None:
     """Copy weights in by name; buffers and extra parameters of the student's stay as they are."""
+    if not isinstance(module, nn.Module):
+        raise _WrongLayers(f"is {type(module).__name__}, expected an nn.Module")
+    for name, weight in state.items():
+        _fits(module, name, weight)
     dtype = next(iter(state.values())).dtype
     with torch.no_grad():
-        for tensor in (*module.parameters(), *module.buffers()):
-            if tensor.is_floating_point():  # not module.to: it would cut a complex buffer in half
+        for tensor in module.parameters():
+            if tensor.is_floating_point():
                 tensor.data = tensor.data.to(dtype)
+        for part in module.modules():  # not module.to: it would cut a complex buffer in half
+            for name, buffer in part._buffers.items():
+                if buffer is not None and buffer.is_floating_point():
+                    part._buffers[name] = buffer.to(dtype)  # a table that modules share stays as it is for the others
         for name, weight in state.items():
             _member(module, name).copy_(weight)
     module.eval()
+
+
+def _fits(module: nn.Module, name: str, weight: Tensor) -> None:
+    """Has it a parameter of that name and shape? If not, it is a layer of the given __init__ that is to blame."""
+    layer, _, part = name.rpartition(".")
+    held: Any = module
+    for step in layer.split("."):
+        held = getattr(held, step, None)
+    if held is None:
+        raise _WrongLayers(f"it has no layer called {layer}; the given __init__ makes it")
+    mine = getattr(held, part, None)
+    if mine is None and part == "bias":
+        raise _WrongLayers(f"the layer {layer} has no bias; the given __init__ makes nn.Linear layers with bias")
+    if not isinstance(mine, Tensor):
+        raise _WrongLayers(f"the layer {layer} has no {part}; the given __init__ makes nn.Linear layers")
+    if mine.shape != weight.shape:
+        shapes = f"has shape {tuple(mine.shape)}, expected {tuple(weight.shape)}"
+        raise _WrongLayers(f"the {part} of the layer {layer} {shapes}, as the given __init__ makes it")
 
 
 def _gradients(result: object, leaves: dict[str, Tensor], cotangent: Tensor | None) -> dict[str, Tensor | None]:

@@ -16,7 +16,7 @@ from typing import NoReturn
 from autograder.checks import fail
 from autograder.course import DEV_LINES, PARAMS, TEST_LINES, Course, Item
 from autograder.exercises import PREDICTIONS
-from autograder.findings import Kind
+from autograder.findings import MISSING, Kind
 from autograder.held_out import DEV, SPLITS, TEST, Answers, HeldOut, Question, Split
 from autograder.parameters import Parameters, Unfit, read_parameters
 from autograder.submission import Submission
@@ -67,30 +67,38 @@ def files_of(submission: Submission, item: Item, answers: Answers) -> Files:
     known = answers()
     lines: dict[Split, list[str]] = {}
     for split in SPLITS:
-        name = item.file(ENDINGS[split])
-        path = submission.handed_in(name)
+        path = submission.handed_in(item.file(ENDINGS[split]))
         assert path is not None
         lines[split] = lines_of(_text(item, path))
-        found, expected = len(lines[split]), len(known.of(split))
-        if found != expected:
-            say(
-                "shape",
-                item,
-                f"{split}: {found:,} lines, {expected:,} expected: one prediction per question, in the order of "
-                f"data/{DATA[split]}",
-                f"This is {name}. A prediction with a line break in it counts as two.",
-            )
+    wrong = {
+        split: f"{split}: {len(lines[split]):,} lines, {len(known.of(split)):,} expected: one prediction per question, "
+        f"in the order of data/{DATA[split]}"
+        for split in SPLITS
+        if len(lines[split]) != len(known.of(split))
+    }
+    if wrong:
+        first, *others = wrong.values()
+        names = " and ".join(item.file(ENDINGS[split]) for split in wrong)
+        told = (
+            f"{'This is' if not others else 'These are'} {names}. A prediction with a line break in it counts as two."
+        )
+        say("shape", item, first, *others, told)
     params = submission.handed_in(item.file(PARAMS))
     assert params is not None
     return Files(params, lines, known)
 
 
 def _all_there(submission: Submission, item: Item, names: Sequence[str]) -> None:
+    """Or the check fails, and says of each file whether it is there."""
     missing = [name for name in names if submission.handed_in(name) is None]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        kind: Kind = "not started" if len(missing) == len(names) else "missing"
-        say(kind, item, f"not handed in: {' and '.join(missing)} {verb} missing")
+    if not missing:
+        return
+    kind: Kind = "not started" if len(missing) == len(names) else "missing"
+    each = [f"{MISSING if name in missing else 'handed in: '}{name}" for name in names]
+    if len(missing) == 1:
+        say(kind, item, f"not handed in: {missing[0]} is missing", *(each if len(names) > 1 else []))
+    count = f"all {len(names)}" if len(missing) == len(names) else f"{len(missing)} of {len(names)}"
+    say(kind, item, f"not handed in: {count} files are missing", *each)
 
 
 def _text(item: Item, path: Path) -> str:

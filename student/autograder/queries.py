@@ -10,7 +10,8 @@ from torch import Tensor
 
 from autograder.checks import fail
 from autograder.compare import numbers, type_name
-from autograder.findings import Measure
+from autograder.findings import CheckFailed, Measure
+from autograder.near_misses import Setting, of_key, of_length, of_query
 from autograder.plain import Other, Plain
 from autograder.references import Reference
 from autograder.submission import Submission
@@ -32,17 +33,18 @@ class Goal:
     shape: tuple[int, ...]
     target: Tensor
     says: str
+    tokens: tuple[int, ...]  # whose values the target is made of
     query: str | None = None
     unit_length: bool = False
 
 
 GOALS: Mapping[str, Goal] = {
-    "query121": Goal((3,), VALUES[0], "the value of token 0"),
-    "query122": Goal((4, 3), VALUES, "V, row for row"),
-    "query131": Goal((3,), VALUES.mean(0), "the mean of all four values"),
-    "query132": Goal((3,), VALUES[:2].mean(0), "the mean of values 0 and 1"),
-    "key141": Goal((4, 3), VALUES[:3].mean(0), "the mean of values 0, 1 and 2", query="query132"),
-    "key142": Goal((4, 3), VALUES[2], "the value of token 2", query="query132", unit_length=True),
+    "query121": Goal((3,), VALUES[0], "the value of token 0", (0,)),
+    "query122": Goal((4, 3), VALUES, "V, row for row", (0, 1, 2, 3)),
+    "query131": Goal((3,), VALUES.mean(0), "the mean of all four values", (0, 1, 2, 3)),
+    "query132": Goal((3,), VALUES[:2].mean(0), "the mean of values 0 and 1", (0, 1)),
+    "key141": Goal((4, 3), VALUES[:3].mean(0), "the mean of values 0, 1 and 2", (0, 1, 2), query="query132"),
+    "key142": Goal((4, 3), VALUES[2], "the value of token 2", (2,), query="query132", unit_length=True),
 }
 
 
@@ -70,6 +72,7 @@ def close_enough(submission: Submission, reference: Reference, threshold: float)
     weights = torch.softmax(query @ key.T, dim=-1)
     output = weights @ VALUES
     where = int((output - goal.target).abs().max(-1).values.argmax()) if output.dim() == 2 else None
+    cause, said = _named(submission, slug, goal, query, key, threshold, reference.causes)
     mine, wanted = (output, goal.target) if where is None else (output[where], goal.target[where])
     fail(
         "values",
@@ -77,7 +80,8 @@ def close_enough(submission: Submission, reference: Reference, threshold: float)
         f"The goal is {goal.says}.",
         f"{'Output' if where is None else f'Row {where}'}: yours {numbers(mine)}, goal {numbers(wanted)}.",
         f"The weights of the four tokens are {numbers(weights if where is None else weights[where])}.",
-        cause=_length_to_blame(slug, goal, query, key, threshold, reference.causes),
+        *([said] if said else []),
+        cause=cause,
         also=tuple(cause for cause in reference.causes if cause.split(".")[0] == goal.query),
     )
 
@@ -92,7 +96,10 @@ def _answer(submission: Submission, slug: str, shape: tuple[int, ...]) -> Tensor
     if shape == (3,) and tensor.shape == (1, 3):
         tensor = tensor[0]
     if tuple(tensor.shape) != shape:
-        fail("shape", f"{slug}: shape {tuple(tensor.shape)}, expected {shape}")
+        cause = {(3,): "one_row_only", (4, 3): "a_matrix"}.get(tuple(tensor.shape), "")
+        fail(
+            "shape", f"{slug}: shape {tuple(tensor.shape)}, expected {shape}", cause=f"{slug}.{cause}" if cause else ""
+        )
     if not bool(tensor.isfinite().all()):
         fail("non-finite", f"{slug}: holds NaN or infinity")
     return tensor
@@ -136,14 +143,37 @@ def _unit_length(slug: str, row: Tensor) -> None:
         )
 
 
-def _length_to_blame(slug: str, goal: Goal, query: Tensor, key: Tensor, threshold: float, known: Container[str]) -> str:
-    """Would the same direction, longer or shorter, have done?"""
-    factors = (2, 3, 5, 10, 30, 100)
-    for what, lengths in (("too_short", factors), ("too_long", [1 / factor for factor in factors])):
-        if any(_reaches(goal, query * length, key, threshold) for length in lengths):
-            causes = (f"{slug}.{what}", f"{slug}.query_{what}", f"{goal.query}.{what}")
-            return next((cause for cause in causes if cause in known), "")
-    return ""
+def _named(
+    submission: Submission, slug: str, goal: Goal, query: Tensor, key: Tensor, threshold: float, known: Container[str]
+) -> tuple[str, str]:
+    """The mistake that the answer looks like, and a number to tell of it; "" if it looks like none."""
+
+    def reaches(query: Tensor, key: Tensor) -> bool:
+        return _reaches(goal, query, key, threshold)
+
+    setting = Setting(KEYS, VALUES, query, key, goal.tokens, reaches)
+    if goal.query is None:
+        found = list(of_query(slug, setting))
+    else:
+        found = [(f"{slug}.not_copied", "")] if _same_as_other_key(submission, slug, key) else []
+        if error_of(query, KEYS, GOALS[goal.query].target) <= threshold:
+            found += of_key(slug, setting)
+        for place in (f"{slug}.query", goal.query):
+            found += [(cause.replace(".query.", ".query_"), said) for cause, said in of_length(place, setting)]
+    return next(((cause, said) for cause, said in found if cause in known), ("", ""))
+
+
+def _same_as_other_key(submission: Submission, slug: str, key: Tensor) -> bool:
+    """Are two crafted keys one and the same? Then the second has changed the first, of which no copy was made."""
+    for other, goal in GOALS.items():
+        if goal.query is not None and other != slug:
+            try:
+                found = _tensor(submission.value(other))
+            except CheckFailed:  # told by its own check
+                continue
+            if found is not None and found.shape == key.shape and torch.equal(found, key):
+                return True
+    return False
 
 
 def _reaches(goal: Goal, query: Tensor, key: Tensor, threshold: float) -> bool:

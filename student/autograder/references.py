@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,9 +19,10 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from autograder.errors import UserError
+from autograder.fingerprints import alike
 from autograder.layout import laid_out, memory_order
 
-FORMAT = 2
+FORMAT = 3
 Argument = Tensor | int | float | bool
 Made = TypeVar("Made")
 
@@ -32,7 +34,7 @@ class Case:
     name: str
     arguments: dict[str, Argument]
     expected: Tensor
-    lookalikes: dict[str, Tensor] = field(default_factory=dict)  # mistake -> its output, where it differs
+    lookalikes: dict[str, Tensor] = field(default_factory=dict)  # mistake -> fingerprint of its output, if it differs
     raises: dict[str, str] = field(default_factory=dict)  # mistake -> the exception it raises here
     cotangent: Tensor | None = None
     gradients: dict[str, Tensor] = field(default_factory=dict)  # argument -> expected gradient
@@ -49,6 +51,12 @@ class Case:
     def forward_only(self) -> Case:
         """The same case without a request for gradients: inputs are then no leaves of autograd."""
         return replace(self, cotangent=None, made={})
+
+    @property
+    def unusual(self) -> bool:
+        """Is it about dtype or layout: is a tensor in float64, or not contiguous?"""
+        tensors = [value for value in self.arguments.values() if isinstance(value, Tensor)]
+        return any(one.dtype == torch.float64 or not one.is_contiguous() for one in tensors)
 
     def tensor(self, name: str) -> Tensor:
         value = self.arguments[name]
@@ -72,11 +80,21 @@ class Reference:
     pairs: tuple[tuple[str, str], ...] = ()  # mistakes that were made together,
     prints: Tensor = field(default_factory=lambda: torch.empty(0))  # and their fingerprints: (pairs, cases, length)
 
+    @cached_property
+    def usual(self) -> tuple[Case, ...]:
+        """The cases that are about values, not about dtype and layout."""
+        return tuple(case for case in self.cases if not case.unusual)
+
+    @cached_property
+    def unusual(self) -> tuple[Case, ...]:
+        return tuple(case for case in self.cases if case.unusual)
+
 
 def encode(reference: Reference) -> bytes:
     """The file's bytes; equal references give equal bytes."""
     tensors: dict[str, Tensor] = {}
     described: list[dict[str, Any]] = []
+    slugs = sorted(reference.causes)
     for number, case in enumerate(reference.cases):
         arguments: list[list[Any]] = []
         for name, value in case.arguments.items():
@@ -86,12 +104,14 @@ def encode(reference: Reference) -> bytes:
             else:
                 arguments.append([name, value])
         tensors[f"{number}/out"] = case.expected.contiguous()
-        tensors |= {f"{number}/as/{slug}": output.contiguous() for slug, output in case.lookalikes.items()}
+        if case.lookalikes:
+            tensors[f"{number}/as"] = torch.stack(list(case.lookalikes.values()))
         tensors |= {f"{number}/grad/{name}": value.contiguous() for name, value in case.gradients.items()}
         if case.cotangent is not None:
             tensors[f"{number}/cotangent"] = case.cotangent.contiguous()
-        described.append({"name": case.name, "arguments": arguments, "raises": dict(sorted(case.raises.items()))})
-    slugs = sorted(reference.causes)
+        alike_to = [slugs.index(slug) for slug in case.lookalikes]
+        raises = dict(sorted(case.raises.items()))
+        described.append({"name": case.name, "arguments": arguments, "raises": raises, "as": alike_to})
     header = {
         "format": FORMAT,
         "exercise": reference.exercise,
@@ -127,6 +147,7 @@ def _decode(header: dict[str, Any], tensors: dict[str, Tensor]) -> Reference:
     if header["format"] != FORMAT:
         raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
     cases = []
+    slugs = list(header["causes"])
     for number, described in enumerate(header["cases"]):
         arguments: dict[str, Argument] = {}
         for name, value in described["arguments"]:
@@ -139,13 +160,12 @@ def _decode(header: dict[str, Any], tensors: dict[str, Tensor]) -> Reference:
                 name=described["name"],
                 arguments=arguments,
                 expected=tensors[f"{number}/out"],
-                lookalikes=_below(tensors, f"{number}/as/"),
+                lookalikes={slugs[place]: tensors[f"{number}/as"][row] for row, place in enumerate(described["as"])},
                 raises=described["raises"],
                 cotangent=tensors.get(f"{number}/cotangent"),
                 gradients=_below(tensors, f"{number}/grad/"),
             )
         )
-    slugs = list(header["causes"])
     pairs = tuple((slugs[one], slugs[other]) for one, other in header["pairs"])
     prints = tensors["pairs"] if pairs else torch.empty(0)
     return Reference(header["exercise"], header["part"], tuple(cases), header["causes"], pairs, prints)
@@ -176,6 +196,11 @@ def differs(one: Reference, other: Reference) -> str:
                 return f"case '{a.name}': input {name} differs"
         if not close(a.expected, b.expected, 1e-6):
             return f"case '{a.name}': expected output differs"
+        if a.lookalikes.keys() != b.lookalikes.keys():
+            return f"case '{a.name}': another set of mistakes shows"
+        for slug, seen in a.lookalikes.items():
+            if not bool(alike(seen[None], b.lookalikes[slug][None])):
+                return f"case '{a.name}': mistake {slug} differs"
         outputs_a, outputs_b = _outputs(a), _outputs(b)
         if outputs_a.keys() != outputs_b.keys():
             return f"case '{a.name}': another set of outputs"
@@ -186,8 +211,7 @@ def differs(one: Reference, other: Reference) -> str:
 
 
 def _outputs(case: Case) -> dict[str, Tensor]:
-    outputs = {f"mistake {slug}": value for slug, value in case.lookalikes.items()}
-    outputs |= {f"gradient of {name}": value for name, value in case.gradients.items()}
+    outputs = {f"gradient of {name}": value for name, value in case.gradients.items()}
     if case.cotangent is not None:
         outputs["cotangent"] = case.cotangent
     return outputs

@@ -43,6 +43,11 @@ def message(outcome: Outcome, handout: str, files: tuple[str, ...]) -> Message |
             f"{outcome.exercise}: not checked, because {OUT_OF_TIME}",
             ("The checks before this one took too long. Is there a loop that takes one number at a time?",),
         )
+    if outcome.unrecognised:
+        return Message(
+            f"{outcome.exercise}: not graded yet",
+            (f"{_short(outcome.trouble)}.", "To be sure, hand it in again under the name that the handout gives."),
+        )
     if outcome.verdict == "could not check":
         return Message(
             f"{outcome.exercise}: this could not be checked; the fault is ours, not yours",

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib.util
 import os
 import shutil
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
-
-import torch
 
 from autograder.loading import forget
-from autograder.stand_ins import Bar, Inert
 
 LONGEST = 50_000  # characters of what it wrote that are brought back
-# What shows how training gets on: not needed to predict, and not installed where we grade.
-_BAR = {"tqdm": Bar, "trange": lambda *numbers, **_: range(*numbers)}
-_SHOWS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "tqdm": {"tqdm": _BAR, "tqdm.auto": _BAR},
-    "tensorboard": {"torch.utils.tensorboard": {"SummaryWriter": lambda *_, **__: Inert()}},
-}
 
 
 def lay_out(folder: Path, files: Mapping[str, Path | bytes]) -> int:
@@ -58,14 +45,13 @@ def run(path: Path, name: str, arguments: Sequence[str]) -> None:
     """Run a file as the main program, under the name that was typed. Leaving by exit(0) is fine."""
     main = ModuleType("__main__")
     main.__dict__.update(__file__=name, __builtins__=__builtins__)
-    before = sys.argv, sys.modules["__main__"], sys.path[:], sys.dont_write_bytecode, torch.load
+    before = sys.argv, sys.modules["__main__"], sys.path[:], sys.dont_write_bytecode
     sys.argv = [name, *arguments]
     sys.path.insert(0, str(path.parent))
     sys.modules["__main__"] = main
     sys.dont_write_bytecode = True
-    torch.load = _load
     try:
-        with _missing_shows(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # files that stay open, and the like: not what is asked about
             try:
                 exec(compile(path.read_bytes(), str(path), "exec"), main.__dict__)
@@ -75,34 +61,7 @@ def run(path: Path, name: str, arguments: Sequence[str]) -> None:
         if error.code not in (None, 0):
             raise
     finally:
-        sys.argv, sys.modules["__main__"], sys.path[:], sys.dont_write_bytecode, torch.load = before
-
-
-@functools.wraps(torch.load)
-def _load(*arguments: Any, _real: Any = torch.load, **options: Any) -> Any:
-    """Parameters that were saved on a GPU are loaded on a machine without one."""
-    if len(arguments) < 2:
-        options.setdefault("map_location", "cpu")
-    return _real(*arguments, **options)
-
-
-@contextlib.contextmanager
-def _missing_shows() -> Iterator[None]:
-    """Put something in the place of packages that only show progress, where they are missing."""
-    put = []
-    for package, modules in _SHOWS.items():
-        if package not in sys.modules and importlib.util.find_spec(package) is None:
-            for name, contents in modules.items():
-                module = ModuleType(name)
-                # A spec, because torch looks for one when it asks whether a package is there.
-                module.__dict__.update(contents, __path__=[], __spec__=ModuleSpec(name, None))
-                sys.modules[name] = module
-                put.append(name)
-    try:
-        yield
-    finally:
-        for name in put:
-            sys.modules.pop(name, None)
+        sys.argv, sys.modules["__main__"], sys.path[:], sys.dont_write_bytecode = before
 
 
 def written(path: Path) -> str:

@@ -10,8 +10,9 @@ import __future__
 import ast
 import copy
 import linecache
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,14 +20,14 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder import room
 from autograder.cells import is_notebook, read_cells, read_file
 from autograder.definitions import Definitions
+from autograder.editions import Step
 from autograder.stand_ins import Inert, Missing, is_inert, names, single_imports
-from autograder.statements import Statement, names_set, started, statements
+from autograder.statements import STAGES, Statement, names_set, started, statements
 
-# A notebook of the original course changes one variable twice; what it holds after the first and after the second
-# cell that sets it are the answers.
-STAGES: Mapping[str, tuple[str, int]] = {"key141": ("m_key", 0), "key142": ("m_key", 1)}
+_DEVICE = re.compile(r"(?:[a-z_]+_)?(?:device|dev)(?:_name|_type|_str)?", re.IGNORECASE)
 _FEATURES = [getattr(__future__, name) for name in __future__.all_feature_names]
 
 
@@ -59,14 +60,17 @@ class Sheet:
         by_cells: bool,
         left_out: Iterable[LeftOut] = (),
         reached: Callable[[int], None] = lambda _: None,
+        before: int = 0,
     ) -> None:
-        self.folder = path.parent
+        """before: the number of the first statement that is not run, if not all are."""
+        self.folder, self.by_cells = path.parent, by_cells
         self.module = ModuleType("__main__")
         self.module.__dict__.update(names())
         if not is_notebook(path.name):
             self.module.__file__ = str(path)
         self.lost: dict[str, BaseException] = {}  # names, and why they are not there
         self.not_run: dict[str, Statement] = {}  # names that only statements set that are not run
+        self.steps: list[Step] = []  # that were run
         self._stages: dict[str, list[Any]] = {}
         self._flags = 0
         cells, kind = read_cells(path.name, read_file(path))
@@ -74,11 +78,18 @@ class Sheet:
             for cell in cells:  # so that tracebacks and inspect find the source
                 lines = [f"{line}\n" for line in cell.text.split("\n")]
                 linecache.cache[f"{self.folder}/{cell.place}"] = (len(cell.text), None, lines, cell.place)
-        self.statements = statements(cells, kind, str(self.folder))
+        self.statements = statements(cells, kind, str(self.folder))[: before - 1 if before else None]
         self.started = started([one.node for one in self.statements if one.node is not None])
         self._skip = {one.number: one for one in left_out}
         self._prefix = "" if path.parent == root else f"{path.parent.relative_to(root).as_posix()}/"
         self._run(by_cells, reached)
+
+    def _choose_devices(self, sets: Iterable[str]) -> None:
+        """Names of devices that a statement has not set, because it was not run or failed: all there is, is the CPU."""
+        for name in sets:
+            if _DEVICE.fullmatch(name) and name not in self.module.__dict__:
+                self.module.__dict__[name] = "cpu"
+                room.asked.add(room.CHOSEN)
 
     def get(self, name: str, default: Any) -> Any:
         """The value of a name when all has been run, or, if it is one of STAGES, at that stage."""
@@ -108,6 +119,7 @@ class Sheet:
                     changed = set()
                 changed |= one.sets
                 self._do(one, number, one.node if by_cells or one.node is None else definitions.of(one.node), reached)
+                self._choose_devices(one.sets)
             if by_cells:
                 self._keep(changed)
         finally:
@@ -137,6 +149,7 @@ class Sheet:
             except BaseException as error:  # SystemExit, too: in a notebook, exit() ends no grading
                 self._lose(one.sets, error)
             else:
+                self.steps.append(Step(number, f"{self._prefix}{one.place}", one.line, node))
                 for name in one.sets if node is one.node else names_set(node):
                     self.lost.pop(name, None)
 

@@ -50,6 +50,17 @@ class Inert:
     def __repr__(self) -> str:
         return "nothing"
 
+    def __format__(self, how: str) -> str:
+        return "nothing"
+
+    def __mro_entries__(self, bases: object) -> tuple[type, ...]:
+        return ()  # a class that is built on it is built on nothing
+
+    def __or__(self, other: object) -> Inert:
+        return self  # `plt.Axes | None`
+
+    __ror__ = __or__
+
 
 class Bar:
     """In the place of tqdm's bar: what it goes over, and nothing to see."""
@@ -71,6 +82,10 @@ class Bar:
 
     def __getattr__(self, name: str) -> Any:
         return Inert()
+
+    @staticmethod
+    def write(*_: object, **__: object) -> None:
+        """What would stand above the bar."""
 
 
 class Missing:

@@ -6,7 +6,7 @@ import ast
 import itertools
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.cells import Cell, Kind
@@ -16,6 +16,9 @@ MOST_JOINED = 30  # blocks of a script without cells that are tried together, to
 _LOOKS_SET = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^[ \t]*(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.M)
 _BLOCK = re.compile(r"\n[ \t]*\n(?=[^\s#)\]}])")  # an empty line, and something that is not indented
 _SHELL = re.compile(r"\bget_ipython\s*\(")
+# A notebook of the original course changes one variable twice; what it holds after the first and after the second
+# cell that sets it are the answers.
+STAGES: Mapping[str, tuple[str, int]] = {"key141": ("m_key", 0), "key142": ("m_key", 1)}
 WRITTEN = 2  # of a function or class: it is there, and stands on nothing that is not
 Unparsable = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -175,7 +178,7 @@ def started(nodes: Sequence[ast.stmt]) -> dict[str, int]:
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found[node.name] = node
-    stubs = {name for name, node in found.items() if _is_stub(node)}
+    stubs = {name for name, node in found.items() if is_stub(node)}
     leaning = [name for name, node in found.items() if stubs and stubs & _names_in(node)]
     return dict.fromkeys(found, WRITTEN) | dict.fromkeys(leaning, 1) | dict.fromkeys(stubs, 0)
 
@@ -184,16 +187,29 @@ def _names_in(node: ast.stmt) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-def _is_stub(node: ast.stmt) -> bool:
-    """Its body does nothing, or raises NotImplementedError and no more; of a class, that of one of its methods."""
+def is_stub(node: ast.stmt) -> bool:
+    """Its body does nothing, or raises NotImplementedError and no more; of a class, that of one of its methods.
+
+    To name None and return it is to do nothing, too: that is how some stubs are handed out.
+    """
     if isinstance(node, ast.ClassDef):
-        return any(_is_stub(one) for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+        return any(is_stub(one) for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
-    match body:
-        case [] | [ast.Pass()]:
+    nothing = {name for one in body if isinstance(one, ast.Assign | ast.AnnAssign) for name in names_set(one)}
+    return all(_is_idle(one, nothing) for one in body)
+
+
+def _is_idle(node: ast.stmt, nothing: Container[str]) -> bool:
+    """Does it no more than name None, or return it? `nothing`: the names that are set."""
+    match node:
+        case ast.Pass() | ast.Return(None | ast.Constant(None)):
             return True
-        case [ast.Raise(ast.Name("NotImplementedError") | ast.Call(ast.Name("NotImplementedError")))]:
+        case ast.Return(ast.Name(name)):
+            return name in nothing
+        case ast.Assign([ast.Name()], ast.Constant(None)) | ast.AnnAssign(ast.Name(), _, None | ast.Constant(None)):
+            return True
+        case ast.Raise(ast.Name("NotImplementedError") | ast.Call(ast.Name("NotImplementedError"))):
             return True
     return False

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
+from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
+from autograder import room
 from autograder.cells import said_place
+from autograder.editions import Edition
 from autograder.findings import CheckFailed, Finding, Measure
 from autograder.perform import Reply, Request, Script, Trouble
 from autograder.plain import Handle, Plain
@@ -32,8 +36,24 @@ class Channel(Protocol):
         """Carry out one after the other. Fewer replies than requests: the last of them killed the process."""
         ...
 
+    def noticed(self) -> list[str]:
+        """Words for what the code asked for (see `room`), each once in the checks that began last."""
+        ...
+
+    def refused(self) -> tuple[str, ...]:
+        """Words for what the code tried and was refused so far (see `tried`)."""
+        ...
+
     def file_of(self, name: str) -> str:
         """The file of the submission in which a name was found, if it was."""
+        ...
+
+    def editions(self, name: str) -> list[Edition]:
+        """The editions of the file in which a name was found, the whole file first; one or none: there is no choice."""
+        ...
+
+    def use(self, name: str, edition: Edition | None) -> None:
+        """From now on, take everything from an edition of that file; None is the whole file."""
         ...
 
     def handed_in(self, name: str) -> Path | None:
@@ -45,6 +65,10 @@ class Channel(Protocol):
         ...
 
 
+# What public checks have told of a submission, whichever of its editions they looked at.
+_TOLD: WeakKeyDictionary[Channel, set[str]] = WeakKeyDictionary()
+
+
 class Submission:
     """The submission under test. `submission.split_heads(x, 3)` calls the student's function."""
 
@@ -52,7 +76,10 @@ class Submission:
         self._channel = channel
         self._kept: dict[str, Instance] = {}
         self._notes: list[tuple[str, bool]] = []
+        self._seen: list[str] = []
         self._measure: Measure | None = None
+        self.part = ""  # of the checks that are running: public or hidden
+        self._used: frozenset[str] = frozenset()  # by the check that was noted last
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
@@ -60,14 +87,32 @@ class Submission:
         return lambda *arguments, **options: self.call(name, *arguments, **options).value
 
     def _begin(self, exercise: str, part: str) -> None:
+        self.part = part
         self._channel.begin(exercise, part)
 
     def _file_of(self, name: str) -> str:
         return self._channel.file_of(name)
 
+    def _editions(self, name: str) -> list[Edition]:
+        return self._channel.editions(name)
+
+    def _in(self, name: str, edition: Edition | None) -> Submission:
+        """The same submission, of which an edition is used: another one to whoever keeps what this one answered."""
+        self._channel.use(name, edition)
+        if edition is None:
+            return self
+        other = Submission(self._channel)
+        other.part = self.part
+        return other
+
     def note(self, text: str, *, always: bool = False) -> None:
         """Something to tell of the running check, also if it passes; of a hidden one only what is told `always`."""
         self._notes.append((text, always))
+
+    def seen(self, text: str) -> None:
+        """The same for what code did, which may depend on what it was given: of a hidden check, it is told only if a
+        public one of the submission has told it."""
+        self._seen.append(text)
 
     def measured(self, measure: Measure) -> None:
         """A number that the running check found, for a leaderboard."""
@@ -75,9 +120,17 @@ class Submission:
 
     def _noted(self, part: str) -> tuple[str, Measure | None]:
         """What was noted, as far as a check of this part may tell it, and measured since this was asked last."""
-        told, self._notes = "; ".join(text for text, always in self._notes if always or part == "public"), []
-        measure, self._measure = self._measure, None
-        return told, measure
+        self._used = frozenset(words := self._channel.noticed())
+        seen, open_ = [*self._seen, *room.remarks(words)], _TOLD.setdefault(self._channel, set())
+        if part == "public":
+            open_.update(seen)
+        told = [text for text, always in self._notes if always or part == "public"]
+        told += [text for text in seen if text in open_]
+        measure, self._notes, self._seen, self._measure = self._measure, [], [], None
+        return "; ".join(told), measure
+
+    def _refused(self) -> tuple[str, ...]:
+        return self._channel.refused()
 
     def call(self, name: str, *arguments: Plain, **options: Plain) -> Reply:
         """Call a function."""
@@ -174,23 +227,38 @@ class Instance:
 
     def items(self, indices: Sequence[int]) -> Items:
         """`object[i]` for each index, in order."""
-        reply = self.submission._ask(
-            Request("items", self.handle, arguments=tuple(indices)), f"{self.name}.__getitem__"
-        )
+        return self.read_items(self.submission._ask(self.items_request(indices), self.getting), len(indices))
+
+    @property
+    def getting(self) -> str:
+        """What indexing is called in messages."""
+        return f"{self.name}.__getitem__"
+
+    def items_request(self, indices: Sequence[int]) -> Request:
+        """For `object[i]` of each index."""
+        return Request("items", self.handle, arguments=tuple(indices))
+
+    def read_items(self, reply: Reply, count: int) -> Items:
+        """What such a request brought, if it is that."""
         match reply.value:
             case {"stacked": tuple() as columns} if columns:
-                stacked = tuple(column for column in columns if _has_rows(column, len(indices)))
+                stacked = tuple(column for column in columns if _has_rows(column, count))
                 if len(stacked) == len(columns):
                     return Items(stacked)
-            case list() as items if len(items) == len(indices):
+            case list() as items if len(items) == count:
                 return Items(None, items)
         raise CheckFailed(Finding("malformed", f"{self.name}: the items could not be read"))
 
     def length(self) -> Plain:
         return self.call("__len__").value
 
-    def attribute(self, name: str) -> Plain:
-        return self.submission._ask(Request("value", self.handle, name), f"{self.name}.{name}").value
+    def attributes(self, names: Sequence[str]) -> list[Plain]:
+        """Several of them at once, which is quicker."""
+        replies = self.submission.ask_all([Request("value", self.handle, name) for name in names], self.name)
+        for reply in replies:
+            if isinstance(reply, CheckFailed):
+                raise reply
+        return [reply.value for reply in replies if isinstance(reply, Reply)]
 
 
 @dataclass(frozen=True)
@@ -230,30 +298,49 @@ def failure(trouble: Trouble, name: str) -> CheckFailed:
         case "arguments":
             headline = f"{name}: does not take the arguments that it is called with"
             finding = Finding("arguments", headline, (f"TypeError: {first}", *more[:1]), where=where)
+        case "layers":
+            finding = Finding("layers", f"{name}: {first}", tuple(more))
+        case "import" | "broken" | "exception" if _needs_package(trouble):
+            # One line for the whole file, where the file is lost; else for what needs it.
+            headline = f"{place} {_needs_package(trouble)}"
+            whole = trouble.kind == "import"
+            finding = Finding(
+                trouble.kind, headline if whole else f"{name}: {headline}", (*_places(trouble), *THERE), where=where
+            )
         case "import" if trouble.column:
             headline = f"{name}: {file} has a syntax error in line {line}"
             evidence = (f"{trouble.type_name}: {first}", *_caret(trouble.frames[-1][2], trouble.column))
             finding = Finding("import", headline, evidence, where=where)
         case "import":
             said = [f"{trouble.type_name}: {first}", *_places(trouble)]
-            said += _THERE if trouble.type_name == "ModuleNotFoundError" else []
             finding = Finding("import", f"{name}: {file or 'a file'} could not be loaded", tuple(said), where=where)
         case "broken" if not trouble.type_name:
             finding = Finding("broken", f"{name}: the code that sets it was stopped", (place, first), where=place)
         case "broken":
             said = [f"{trouble.type_name}: {first}", *_places(trouble), *more[:1]]
-            said += _THERE if trouble.type_name == "ModuleNotFoundError" else []
             headline = f"{name}: the code that sets it raised {trouble.type_name}"
             finding = Finding("broken", headline, tuple(said), where=where)
         case "exception":
             headline = f"{name}: your code raised {trouble.type_name}"
             said = [f"{trouble.type_name}: {first}", *_places(trouble), *more[:1]]
-            said += _THERE if trouble.type_name == "ModuleNotFoundError" else []
-            finding = Finding("exception", headline, tuple(said), where=where)
+            places = tuple((file, line) for file, line, _ in trouble.frames)
+            finding = Finding("exception", headline, tuple(said), where=where, places=places)
     return CheckFailed(finding)
 
 
-_THERE = ["Only torch, numpy, Python's own modules and the files that you hand in are there."]
+THERE = ["Only torch, numpy, einops, Python's own modules and the files that you hand in are there."]
+_NO_MODULE = re.compile(r"No module named '([\w.]{1,60})'")
+_USES = re.compile(r"uses `[\w.]{1,60}`, which is not installed where we grade")
+
+
+def _needs_package(trouble: Trouble) -> str:
+    """What is missing, if that is a package and the place is known where it is asked for."""
+    if trouble.type_name != "ModuleNotFoundError" or not trouble.frames:
+        return ""
+    if _USES.fullmatch(trouble.text):
+        return trouble.text
+    found = _NO_MODULE.match(trouble.text)
+    return f"imports `{found[1]}`, which is not installed where we grade" if found else ""
 
 
 def _places(trouble: Trouble) -> list[str]:

@@ -150,9 +150,9 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> Tensor:
 def apply_rotary_emb(x: Tensor, rope_cache: Tensor) -> Tensor:
     """Rotate each adjacent pair of features by the angle of its token's position.
 
-    x: (..., tokens, head size). rope_cache: (at least tokens, head size / 2, 2), as made by
-    precompute_rotary_emb. Pairs are neighbours: features (0, 1), (2, 3), ... Returns x's
-    shape and dtype; x itself is left as it is.
+    x: (batch, heads, tokens, head size). rope_cache: (at least tokens, head size / 2, 2), as
+    made by precompute_rotary_emb. Pairs are neighbours: features (0, 1), (2, 3), ... Returns
+    x's shape and dtype; x itself is left as it is.
 
     Example: head size 2, x = [[1, 0], [1, 0]]: token 0 stays, token 1 becomes [cos 1, sin 1].
     """

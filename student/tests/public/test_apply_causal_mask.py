@@ -1,8 +1,23 @@
 """Public checks of apply_causal_mask."""
 
 from autograder.checks import matches_reference
+from autograder.claims import core, further
+from autograder.robustness import every_kind_of_mask, keeps_dtype_and_layout
 
 
+@core
 def test_apply_causal_mask_matches_reference(submission, reference, tolerance):
     """forbidden scores get no weight, allowed ones stay"""
     matches_reference(submission, reference, tolerance)
+
+
+@further(hidden=1)
+def test_apply_causal_mask_keeps_dtype_and_layout(submission, reference, tolerance):
+    """float64 stays float64, and the layout in memory does not matter"""
+    keeps_dtype_and_layout(submission, reference, tolerance)
+
+
+@further(hidden=1)
+def test_apply_causal_mask_takes_every_kind_of_mask(submission, reference, tolerance):
+    """a mask of booleans works, and so does one of 0s and 1s"""
+    every_kind_of_mask(submission, reference, tolerance)

@@ -1,8 +1,17 @@
 """Public checks of compute_outputs."""
 
 from autograder.checks import matches_reference
+from autograder.claims import core, further
+from autograder.robustness import keeps_dtype_and_layout
 
 
+@core
 def test_compute_outputs_matches_reference(submission, reference, tolerance):
     """each output is the weighted sum of all values"""
     matches_reference(submission, reference, tolerance)
+
+
+@further(hidden=1)
+def test_compute_outputs_keeps_dtype_and_layout(submission, reference, tolerance):
+    """float64 stays float64, and the layout in memory does not matter"""
+    keeps_dtype_and_layout(submission, reference, tolerance)

@@ -1,8 +1,10 @@
 """Public checks of make_causal_mask."""
 
 from autograder.checks import matches_reference
+from autograder.claims import core
 
 
+@core
 def test_make_causal_mask_matches_reference(submission, reference, tolerance):
     """a token may attend to itself and to what came before it"""
     matches_reference(submission, reference, tolerance)

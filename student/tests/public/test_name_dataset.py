@@ -1,9 +1,11 @@
 """Given code: NameDataset."""
 
+from autograder.claims import core
 from autograder.given import answers_are_taught
 from autograder.spans import Corpus
 
 
+@core
 def test_name_dataset_is_as_given(submission):
     """only the answer is taught: y is PAD while the question is asked"""
     corpus = Corpus("Where was Ada born? London\n", block_size=40)

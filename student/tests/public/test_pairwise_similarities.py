@@ -1,8 +1,17 @@
 """Public checks of pairwise_similarities."""
 
 from autograder.checks import matches_reference
+from autograder.claims import core, further
+from autograder.robustness import keeps_dtype_and_layout
 
 
+@core
 def test_pairwise_similarities_matches_reference(submission, reference, tolerance):
     """entry [i, j] is the dot product of query i and key j"""
     matches_reference(submission, reference, tolerance)
+
+
+@further(hidden=1)
+def test_pairwise_similarities_keeps_dtype_and_layout(submission, reference, tolerance):
+    """float64 stays float64, and the layout in memory does not matter"""
+    keeps_dtype_and_layout(submission, reference, tolerance)

@@ -1,8 +1,17 @@
 """Public checks of split_heads."""
 
 from autograder.checks import matches_reference
+from autograder.claims import core, further
+from autograder.robustness import keeps_dtype_and_layout
 
 
+@core
 def test_split_heads_matches_reference(submission, reference, tolerance):
     """each head gets its own slice of every token's features"""
     matches_reference(submission, reference, tolerance)
+
+
+@further(hidden=1)
+def test_split_heads_keeps_dtype_and_layout(submission, reference, tolerance):
+    """float64 stays float64, and the layout in memory does not matter"""
+    keeps_dtype_and_layout(submission, reference, tolerance)
