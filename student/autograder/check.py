@@ -43,8 +43,8 @@ def main(arguments: list[str], root: Path) -> int:
             return 0
         wanted = _wanted(course, options.exercises)
         passed: list[bool] = []
-        room.install()  # for all of the checks; whoever trains does it in another process
-        collect([root / "tests" / "public"], lambda examiner: passed.append(_run(examiner, course, wanted, root)))
+        with room.entered():  # once for all of the checks
+            collect([root / "tests" / "public"], lambda examiner: passed.append(_run(examiner, course, wanted, root)))
         return 0 if all(passed) else 1
     except UserError as error:
         print(f"check.py: {error}", file=sys.stderr)
