@@ -103,10 +103,8 @@ class Loader:
         why: list[tuple[Unloadable, str]] = []
         present: list[str] = []
         defined: list[str] = []
-        for candidate in wanted:
-            path = self.locate(candidate)
-            if path is None:
-                continue
+        handed_in = [(one, path) for one in wanted if (path := self.locate(one)) is not None]
+        for candidate, path in handed_in:
             present.append(candidate)
             file = path.relative_to(self.root).as_posix()
             source = self._load(path, candidate)
@@ -115,6 +113,8 @@ class Loader:
                 continue
             value = source.get(name, _NOTHING)
             if value is not _NOTHING:
+                if len(handed_in) == 1:  # whatever it is, there is nothing better
+                    return Found(value, file)
                 started = 0 if value is None or value is ... else source.started.get(name, WRITTEN)
                 if best is None or started > best[0]:
                     best = started, Found(value, file)

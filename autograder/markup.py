@@ -7,7 +7,7 @@ import html
 import unicodedata
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from urllib.parse import quote
 
 _ACTIVE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # as in report.inert, which may not have seen this text
@@ -24,7 +24,7 @@ class Html(str):
 
 def escaped(value: object) -> Html:
     """Any value as text that a browser shows and does not obey; controls and direction marks become �."""
-    if isinstance(value, Html):
+    if type(value) is Html:
         return value
     text = str(value)
     return _again(text) if len(text) <= SHORT else _inert(text)
@@ -40,17 +40,22 @@ _again = lru_cache(8192)(_inert)  # the pages of a class say much the same
 
 
 def together(parts: Iterable[object], between: str = "") -> Html:
-    return Html(escaped(between).join(escaped(part) for part in parts))
+    return Html((escaped(between) if between else "").join(map(escaped, parts)))
 
 
 def tag(name: str, /, *content: object, **attributes: object) -> Html:
     """An element. `class_` is class, `aria_sort` is aria-sort; what is None or False is left out."""
     written = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escaped(value)}"')
+        f" {_attribute(key)}" if value is True else f' {_attribute(key)}="{escaped(value)}"'
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return Html(f"<{name}{written}>" + ("" if name in _VOID else f"{together(content)}</{name}>"))
+    return Html(f"<{name}{written}>" if name in _VOID else f"<{name}{written}>{''.join(map(escaped, content))}</{name}>")
+
+
+@cache
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def link(target: str, *content: object, up: int = 0) -> Html:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from autograder.course import PARTS
@@ -85,12 +86,12 @@ class Exercise:
     def points(self) -> int:
         return sum(row["max_score"] for row in self.rows)
 
-    @property
+    @cached_property
     def checks(self) -> list[tuple[str, Json]]:
         """Every check, with the part that it belongs to."""
         return [(row["extra_data"]["part"], check) for row in self.rows for check in row["extra_data"]["checks"]]
 
-    @property
+    @cached_property
     def state(self) -> str:
         """'full', 'open', 'unchecked' or 'absent'; given code that needs what is absent is 'waiting'."""
         verdicts = {row["extra_data"]["verdict"] for row in self.rows}

@@ -93,8 +93,9 @@ class Performer:
 
     epoch = 0  # of one's own process, there is only one
 
-    def __init__(self, loader: Loader) -> None:
-        self.loader = loader
+    def __init__(self, loader: Loader, *, shared: bool = True) -> None:
+        """shared: the tensors of requests belong to the grader, too; a worker has its own, straight off the wire."""
+        self.loader, self.shared = loader, shared
         self.objects: list[Any] = []
         self._noticed: set[str] = set()
         packages.serve(loader.root)
@@ -248,7 +249,7 @@ class Performer:
         """A copy for student code to do with as it likes; the grader keeps its own."""
         match value:
             case Tensor():
-                return value.clone()  # keeps strides, so a non-contiguous input stays one
+                return value.clone() if self.shared else value  # keeps strides: a non-contiguous input stays one
             case Config(settings):
                 return SimpleNamespace(**settings)
             case Handle(number):
@@ -410,11 +411,11 @@ def _load_weights(module: Any, state: dict[str, Tensor]) -> None:
     dtype = next(iter(state.values())).dtype
     with torch.no_grad():
         for tensor in module.parameters():
-            if tensor.is_floating_point():
+            if tensor.dtype != dtype and tensor.is_floating_point():
                 tensor.data = tensor.data.to(dtype)
         for part in module.modules():  # not module.to: it would cut a complex buffer in half
             for name, buffer in part._buffers.items():
-                if buffer is not None and buffer.is_floating_point():
+                if buffer is not None and buffer.dtype != dtype and buffer.is_floating_point():
                     part._buffers[name] = buffer.to(dtype)  # a table that modules share stays as it is for the others
         for name, weight in state.items():
             _member(module, name).copy_(weight)

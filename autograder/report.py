@@ -80,4 +80,6 @@ def _wrapped(fact: str, width: int, indent: str) -> list[str]:
 
 def inert(text: str) -> str:
     """Text that comes from a submission, with nothing left that a terminal or a reader's eye would obey."""
+    if text.isprintable():  # as nearly all is, which takes no look at each letter
+        return text
     return "".join("�" if unicodedata.category(character) in _ACTIVE else character for character in text)

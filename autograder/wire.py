@@ -80,7 +80,7 @@ def unpack_reply(value: Plain, number: int) -> Reply | Trouble:
     """A reply from a worker, believed in nothing: form, number and types are checked."""
     if not isinstance(value, dict) or type(value.get("number")) is not int or value["number"] != number:
         raise Malformed("not a reply to this request")
-    noticed = _noticed(value.pop("noticed", ()))
+    noticed = _noticed(value.pop("noticed")) if "noticed" in value else ()
     if "value" in value and value.keys() <= {"number", "value", "arguments", "gradients"}:
         arguments, gradients = value.get("arguments", ()), value.get("gradients", {})
         if not isinstance(arguments, tuple) or not isinstance(gradients, dict):

@@ -170,7 +170,7 @@ def _work(order: Order, channel: int, lifeline: int) -> NoReturn:
     np.random.seed(0)
     torch.default_generator.manual_seed(0)
     reached = whereabouts.keeping_track(Path(order.confinement.writable))
-    performer = Performer(Loader(Path(order.root), order.files, order.by_cells, order.left_out, reached))
+    performer = Performer(Loader(Path(order.root), order.files, order.by_cells, order.left_out, reached), shared=False)
     line = socket.socket(fileno=channel)
     incoming = wire.Incoming(line)
     tried.watch(Path(order.confinement.writable), order.confinement.readable)  # after our own socket was made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NoReturn, TypeGuard
 from weakref import WeakKeyDictionary
 
@@ -39,7 +40,8 @@ def fail(
 
 def matches_reference(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
     """Every usual case gives the reference's output; if not, the first failure is told, and its cause."""
-    ask_ahead(submission, EXERCISES[reference.exercise], [*reference.usual, *reference.unusual])  # both are judged
+    both = [*reference.usual, *reference.unusual]  # all of them are judged; of few, the inputs are looked at
+    ask_ahead(submission, EXERCISES[reference.exercise], both, give_back=few(reference))
     outputs, findings = judged(submission, reference, reference.usual, tolerance)
     _note_writing(submission, EXERCISES[reference.exercise], reference)
     _RIGHT.setdefault(submission, {})[id(reference)] = not any(findings)
@@ -409,11 +411,9 @@ def _earlier_tokens_stay(
 
 def order_of_keys_is_irrelevant(submission: Submission, case: Case) -> None:
     """Without a mask, moving keys and values together changes nothing."""
-    order = torch.arange(case.tensor("K").shape[1]).roll(1)
-    moved = {name: case.tensor(name)[:, order].contiguous() for name in ("K", "V")}
     exercise = EXERCISES["self_attention"]
     first = answer(submission, exercise, case).value
-    second = exercise.call(submission, _with(case, moved)).value
+    second = exercise.call(submission, case.kept("keys moved", partial(_keys_moved, case))).value
     if not (_like(first, case.expected) and _like(second, case.expected)):
         _must_have_the_form("self_attention", first, second)
     if not torch.allclose(first.double(), second.double(), rtol=1e-4, atol=1e-5):
@@ -426,6 +426,11 @@ def order_of_keys_is_irrelevant(submission: Submission, case: Case) -> None:
             called_with(case),
             "Keys and values were moved together by one place, and the output changed.",
         )
+
+
+def _keys_moved(case: Case) -> Case:
+    order = torch.arange(case.tensor("K").shape[1]).roll(1)
+    return _with(case, {name: case.tensor(name)[:, order].contiguous() for name in ("K", "V")})
 
 
 def _must_have_the_form(slug: str, *results: Plain) -> NoReturn:
@@ -449,19 +454,23 @@ def answer(submission: Submission, exercise: Exercise, case: Case) -> Reply:
     return found
 
 
-def ask_ahead(submission: Submission, exercise: Exercise, cases: Sequence[Case]) -> None:
-    """Have the answers to several cases at hand."""
+def ask_ahead(
+    submission: Submission, exercise: Exercise, cases: Sequence[Case], give_back: Sequence[Case] | None = None
+) -> None:
+    """Have the answers to several cases at hand; of those in `give_back`, or of all small ones, the inputs, too."""
     known = _ANSWERS.setdefault(submission, {})
     unknown = [case for case in cases if id(case) not in known]
-    asked = [case.kept("alone", lambda case=case: _alone(case)) for case in unknown]  # type: ignore[misc]
+    wanted = {id(case) for case in (unknown if give_back is None else give_back) if _is_small(case)}
+    asked = [_alone(case, id(case) in wanted) for case in unknown]
     if asked:
         for case, reply in zip(unknown, exercise.ask(submission, asked), strict=True):
             known[id(case)] = case, reply
 
 
-def _alone(case: Case) -> Case:
-    """Without gradients; small inputs come back, to see whether they were written to."""
-    return replace(case.forward_only(), give_back=_is_small(case), made={})
+def _alone(case: Case, give_back: bool) -> Case:
+    """Without gradients. Inputs that come back show whether they were written to."""
+    name = "inputs back" if give_back else "forward"
+    return case.kept(name, lambda: replace(case.forward_only(), give_back=give_back, made={}))
 
 
 # By the case's identity; the case is kept with its answer, so that no other can have the same.

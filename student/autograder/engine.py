@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -188,11 +188,12 @@ class _Judged:
         found: list[Outcome] = []
         used: set[str] = set()
         for check in checks:
-            earlier = [*before, *found]
-            outcome = _kept_quiet(_inside(_placed(check.outcome(sitting), submission), sitting), earlier)
+            outcome = check.weighed(check.outcome(sitting), sitting.course, **_placed(slug, part, submission))
             used |= submission._used & set(sitting.course.items[slug].forbid)
-            outcome = _forbidden(check.weighed(outcome, sitting.course), used)
-            found.append(_just(outcome, check.reference, earlier))
+            if outcome.finding is not None:
+                earlier = [*before, *found]
+                outcome = _just(_kept_quiet(_inside(outcome, sitting), earlier), check.reference, earlier)
+            found.append(_forbidden(outcome, used))
         return found
 
 
@@ -213,11 +214,10 @@ def _noted(outcomes: Sequence[Outcome], told: str) -> list[Outcome]:
     return [replace(one, note=note) if place == at else one for place, one in enumerate(outcomes)]
 
 
-def _placed(outcome: Outcome, submission: Submission) -> Outcome:
-    """With the file that the answer came from, and what the check noted."""
-    note, measure = submission._noted(outcome.part)
-    file = submission._file_of(DEFINES.get(outcome.exercise, outcome.exercise))
-    return replace(outcome, file=file, note=note, measure=measure)
+def _placed(slug: str, part: str, submission: Submission) -> dict[str, Any]:
+    """The file that an answer came from, and what the check noted."""
+    note, measure = submission._noted(part)
+    return {"file": submission._file_of(DEFINES.get(slug, slug)), "note": note, "measure": measure}
 
 
 def _inside(outcome: Outcome, sitting: Sitting) -> Outcome:
@@ -284,14 +284,14 @@ class _Check:
         """Of the claim; see Outcome.claim_name."""
         return self.item.name.removeprefix(f"test_{self.exercise}_")
 
-    def weighed(self, outcome: Outcome, course: Course) -> Outcome:
-        """With what the claim counts as in a course."""
+    def weighed(self, outcome: Outcome, course: Course, **known: Any) -> Outcome:
+        """With what the claim counts as in a course, and what else is known of it."""
         item = course.items[self.exercise]
         worth = item.worth(self.name, self.worth)
         here = worth.points_of(self.part) if item.points_of(self.part) else 0
         other = next(part for part in PARTS if part != self.part)
         there = worth.points_of(other) if item.points_of(other) else 0
-        return replace(outcome, counts=worth.kind, worth=here, elsewhere=there)
+        return replace(outcome, counts=worth.kind, worth=here, elsewhere=there, **known)
 
     def left_out(self) -> Outcome:
         """What is said if there is no time for it."""

@@ -85,9 +85,12 @@ def _points(count: int) -> str:
 def rows(course: Course, outcomes: Sequence[Outcome]) -> list[Row]:
     """Every row of the course, whether or not its checks ran; given code has rows without points."""
     found = []
+    by_row: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        by_row.setdefault((outcome.exercise, outcome.part), []).append(outcome)
     for item in course.graded:
         for part in PARTS:
-            mine = tuple(o for o in outcomes if (o.exercise, o.part) == (item.slug, part))
+            mine = tuple(by_row.get((item.slug, part), ()))
             if mine or item.points_of(part):
                 carried = carried_from(mine, outcomes) if item.carried_forward else ()
                 found.append(Row(item, part, mine, carried))

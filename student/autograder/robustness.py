@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -37,8 +39,7 @@ def every_kind_of_mask(submission: Submission, reference: Reference, tolerance: 
     _after_values(submission, reference, tolerance, "kinds of masks")
     (case,) = few(reference, 1)
     slug = reference.exercise
-    masks = [(case.tensor("mask").to(dtype), case.tensor("A")) for dtype in KINDS.values()]
-    replies = submission.ask_all([Request("call", slug, arguments=given) for given in masks], slug)
+    replies = submission.ask_all(case.kept("kinds of masks", partial(_with_each_kind, slug, case)), slug)
     wrong: dict[str, Finding] = {}
     for kind, reply in zip(KINDS, replies, strict=False):
         failed = isinstance(reply, CheckFailed)
@@ -59,6 +60,11 @@ def every_kind_of_mask(submission: Submission, reference: Reference, tolerance: 
     )
 
 
+def _with_each_kind(slug: str, case: Case) -> list[Request]:
+    masks = [case.tensor("mask").to(dtype) for dtype in KINDS.values()]
+    return [Request("call", slug, arguments=(mask, case.tensor("A"))) for mask in masks]
+
+
 DEFAULTS = {"n_heads": 1, "causal": True}
 
 
@@ -73,7 +79,10 @@ def defaults_and_keywords(submission: Submission, reference: Reference, toleranc
         calls.append((case, _not_default(case)))
     case = calls[-1][0]
     calls.append((case, {name: case.arguments[name] for name in reversed(DEFAULTS)}))  # both, in another order
-    requests = [Request("call", slug, arguments=_tensors(case), options=options) for case, options in calls]
+    requests = [
+        case.kept(f"with {[*options]}", partial(Request, "call", slug, arguments=_tensors(case), options=options))
+        for case, options in calls
+    ]
     for (case, options), reply in zip(calls, submission.ask_all(requests, slug), strict=False):
         said = f"{slug}({', '.join(('Q', 'K', 'V', *(f'{name}={value}' for name, value in options.items())))})"
         if isinstance(reply, CheckFailed):

@@ -137,13 +137,13 @@ def _taken_apart(
     drawn: list[Example | Finding] = []
     seen: list[tuple[str, str]] = []
     texts = _all_texts(items.columns, corpus) if items.columns is not None else None
-    length = 0
+    length, documents = 0, corpus.documents
     for item, index in zip(texts or items.each(), indices, strict=True):
         try:
             text = item if isinstance(item, str) and texts else _as_text(item, corpus)
             length = len(text) - 1
-            seen.append((text, corpus.documents[index]))
-            drawn.append(take_apart(text, corpus, corpus.documents[index]))
+            seen.append((text, documents[index]))
+            drawn.append(take_apart(text, corpus, documents[index]))
         except CheckFailed as failed:
             drawn.append(failed.finding)
     return drawn, seen, length

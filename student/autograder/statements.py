@@ -140,26 +140,29 @@ def _blocks(whole: Cell) -> Iterator[Cell]:
 
 def names_set(node: ast.AST) -> frozenset[str]:
     """The names that a statement binds, or whose value it changes (`key[2] = ...`), on top level."""
-    return frozenset(_names_set(node))
-
-
-def _names_set(node: ast.AST) -> Iterator[str]:
-    match node:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            yield node.name
-            return
-        case ast.Lambda():
-            return
-        case ast.Import(names) | ast.ImportFrom(names=names):
-            yield from (alias.asname or alias.name.split(".")[0] for alias in names)
-        case ast.Name(name, ast.Store()):
-            yield name
-        case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-            yield from _root(node)
-        case ast.Call(ast.Attribute(value, method)) if method.endswith("_") and not method.endswith("__"):
-            yield from _root(value)  # key[2].copy_(...)
-    for child in ast.iter_child_nodes(node):
-        yield from _names_set(child)
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.add(node.name)
+                continue
+            case ast.Constant() | ast.Lambda():
+                continue
+            case ast.Name():
+                if isinstance(node.ctx, ast.Store):
+                    found.add(node.id)
+                continue
+            case ast.Import(names) | ast.ImportFrom(names=names):
+                found.update(alias.asname or alias.name.split(".")[0] for alias in names)
+                continue
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                found.update(_root(node))
+            case ast.Call(ast.Attribute(value, method)) if method.endswith("_") and not method.endswith("__"):
+                found.update(_root(value))  # key[2].copy_(...)
+        waiting += ast.iter_child_nodes(node)
+    return frozenset(found)
 
 
 def _root(node: ast.AST) -> list[str]:
