@@ -16,7 +16,6 @@ import signal
 import socket
 import sys
 import time
-import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -24,7 +23,7 @@ from typing import Any
 from autograder import pictures, room
 from autograder.engine import Examiner, Outcome, Sitting
 from autograder.findings import Finding, Measure
-from autograder.isolation.privileges import die_with_parent
+from autograder.forks import forked
 
 Seating = Callable[[int], Sitting]  # called in the child, with a number that no other child has meanwhile
 
@@ -170,68 +169,41 @@ class _Standing:
             self.pid = 0
 
     def _fork(self, examiner: Examiner, serving: Serving) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self.channel, theirs = socket.socketpair()
-        # Ctrl-C between the fork and the next step would leave a child that nobody knows, and it is not the child's.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        self.pid = os.fork()
-        if self.pid:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            theirs.close()
-            return
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            self.channel.close()
-            if sys.platform == "linux":
-                die_with_parent()
-                _let_workers_run()
+        def work(channel: socket.socket) -> None:
+            _let_workers_run()
             gc.set_threshold(10_000)  # as in a worker
-            for line in theirs.makefile():
+            for line in channel.makefile():
                 sitting = serving(Task(**json.loads(line)), self.slot)
                 try:
                     outcomes = examiner.examine(sitting)
                 finally:
                     sitting.close()
-                theirs.sendall(json.dumps(outcomes, default=vars).encode() + b"\n")
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(0)
+                channel.sendall(json.dumps(outcomes, default=vars).encode() + b"\n")
+
+        self.pid, self.channel = forked(work)
 
 
 def _let_workers_run() -> None:
     """A worker that answers several requests is not to be interrupted by us at every answer."""
+    if sys.platform != "linux":
+        return
     with contextlib.suppress(OSError):  # where a container forbids it, all is but a little slower
         if os.sched_getscheduler(0) == os.SCHED_OTHER:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _fork(examiner: Examiner, seating: Seating, slot: int, only: Iterable[str] | None) -> tuple[int, int]:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child:
-        os.close(writer)
-        return reader, child
-    try:
-        os.close(reader)
-        if sys.platform == "linux":
-            die_with_parent()
+    def work(channel: socket.socket) -> None:
         room.install()  # once, and not for every request: this process runs student code and nothing else
         sitting = seating(slot)
         try:
             outcomes = examiner.examine(sitting, only)
         finally:
             sitting.close()
-        with os.fdopen(writer, "w") as pipe:
-            json.dump(outcomes, pipe, default=vars)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(0)
+        channel.sendall(json.dumps(outcomes, default=vars).encode())
+
+    child, channel = forked(work)
+    return channel.detach(), child
 
 
 @dataclass
