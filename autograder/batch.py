@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import math
 import os
 import select
 import selectors
@@ -23,7 +24,9 @@ from typing import Any
 from autograder import pictures, room
 from autograder.engine import Examiner, Outcome, Sitting
 from autograder.findings import Finding, Measure
-from autograder.forks import forked
+from autograder.forks import forked, limit_memory
+
+MEMORY = 4 << 30  # bytes that a child which examines submissions may use beyond what it inherits
 
 Seating = Callable[[int], Sitting]  # called in the child, with a number that no other child has meanwhile
 
@@ -90,12 +93,21 @@ Serving = Callable[[Task, int], Sitting]  # called in a child, with a number tha
 
 
 def examine_in_workers(
-    examiner: Examiner, serving: Serving, tasks: Iterable[Task], jobs: int, *, ahead: bool = True
+    examiner: Examiner,
+    serving: Serving,
+    tasks: Iterable[Task],
+    jobs: int,
+    *,
+    ahead: bool = True,
+    seconds: float = math.inf,
+    lost: Callable[[int], None] = lambda _: None,
 ) -> Generator[tuple[int, list[Outcome], float], None, None]:
     """Like `examine_all`, for submissions that are served by workers: no student code runs in our children.
 
     ahead: a child has its next task before its last outcomes are yielded, so that it works while they are written down.
     Not for tasks of which the next comes only when the last is answered.
+    seconds: a child that takes longer for one submission is killed. Then there are no outcomes.
+    lost: told the number of a child that is dead, before another one has it.
     """
     waiting = enumerate(tasks)
     free = [_Standing(slot) for slot in range(jobs)]
@@ -113,10 +125,16 @@ def examine_in_workers(
             take_up()
             if not busy:
                 return
-            for descriptor in select.select(list(busy), [], [])[0]:
+            until = min(child.started for child in busy.values()) + seconds
+            patience = None if math.isinf(until) else max(0.0, until - time.monotonic())
+            readable = select.select(list(busy), [], [], patience)[0]
+            now = time.monotonic()
+            for descriptor in readable or [one for one, child in busy.items() if now >= child.started + seconds]:
                 child = busy[descriptor]
-                outcomes = child.read()
+                outcomes = child.read() if readable else child.given_up()
                 if outcomes is not None:
+                    if not child.pid:
+                        lost(child.slot)
                     examined = child.position, outcomes, time.monotonic() - child.started
                     free.append(busy.pop(descriptor))
                     if ahead:
@@ -161,6 +179,10 @@ class _Standing:
             return []
         return _outcomes(self.received) if self.received.endswith(b"\n") else None
 
+    def given_up(self) -> list[Outcome]:
+        self.end()
+        return []
+
     def end(self) -> None:
         if self.pid:
             self.channel.close()
@@ -171,6 +193,7 @@ class _Standing:
     def _fork(self, examiner: Examiner, serving: Serving) -> None:
         def work(channel: socket.socket) -> None:
             _let_workers_run()
+            limit_memory(MEMORY)
             gc.set_threshold(10_000)  # as in a worker
             for line in channel.makefile():
                 sitting = serving(Task(**json.loads(line)), self.slot)

@@ -139,7 +139,7 @@ class Limited:
     def _serve(self, channel: socket.socket) -> None:
         _let_go_of_lines(channel.fileno())
         _limit(resource.RLIMIT_CORE, 0)
-        _limit(resource.RLIMIT_DATA, _private_memory() + self.memory)
+        limit_memory(self.memory)
         for line in channel.makefile("rb"):
             used = resource.getrusage(resource.RUSAGE_SELF)
             _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + self.seconds))
@@ -157,6 +157,11 @@ class Limited:
                 return b'{"memory": true}'
             traceback.print_exc()
             return json.dumps({"failed": f"{type(error).__name__}: {error}"[:1000]}).encode()
+
+
+def limit_memory(more: int) -> None:
+    """Let this process have so many bytes more than now, and no others."""
+    _limit(resource.RLIMIT_DATA, _private_memory() + more)
 
 
 def _private_memory() -> int:

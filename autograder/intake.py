@@ -10,10 +10,10 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from autograder.entries import (
     MAX_ENTRIES,
@@ -36,6 +36,7 @@ from autograder.entries import (
 from autograder.errors import UserError
 from autograder.finding import Found, Section, find
 from autograder.folders import file_entry, folder_at, folder_entries, holding, member_entries, opened
+from autograder.forks import Limited
 from autograder.notebook_json import LARGEST, Unreadable
 from autograder.placing import placed
 from autograder.texts import as_utf8
@@ -50,6 +51,7 @@ MAX_TEXT = {".py": 8 * MIB, ".ipynb": LARGEST}  # a longer one is no source code
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 METADATA = "submission_metadata.yml"  # of a Gradescope export
 CLOSED = "not opened"
+MAX_SECONDS, MAX_MEMORY = 60, 1024 * MIB  # for one submission; the largest that is honest takes a tenth of it
 NAMED = 3  # files, where there are no others
 MOST_ZIPS = 20  # inside a submission that are opened: each is a file that is held open
 TAKE_OVER = ("conftest.py", "sitecustomize.py", "usercustomize.py")  # run by pytest or Python unasked
@@ -83,6 +85,16 @@ class Intake:
     digest: str  # of all of this; the same for a zip and for the folder it was made from
     unsure: Mapping[str, str] = field(default_factory=dict)  # names that may be in files nobody recognises, and why
 
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Intake:
+        """One that has been JSON, of which `plain` was the beginning."""
+        ignored = tuple(Ignored(**one) for one in data["ignored"])
+        files, notes = tuple(data["files"]), tuple(data["notes"])
+        return Intake(Path(data["root"]), files, ignored, notes, data["digest"], data["unsure"])
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self) | {"root": str(self.root)}
+
     @property
     def why_nothing(self) -> str:
         """Why there is nothing to grade; '' if there is."""
@@ -115,6 +127,18 @@ def take_in(source: Path | Source, into: Path, sections: Sequence[Section] = ())
     except BaseException:
         _empty(into)
         raise
+
+
+def in_a_child(sections: Sequence[Section]) -> Limited:
+    """`take_in`, in a process with limits: from a source and a folder, both plain, to a plain intake.
+
+    What it reads can be made to take long or to grow in ways that nobody has thought of.
+    """
+
+    def work(source: Mapping[str, Any], into: str) -> dict[str, Any]:
+        return take_in(Source.of(source), Path(into), sections).plain()
+
+    return Limited(work, seconds=MAX_SECONDS, memory=MAX_MEMORY, raises=(Refused, UserError, OSError))
 
 
 @contextmanager

@@ -6,9 +6,10 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +19,7 @@ from autograder import entries, zips
 from autograder.entries import MIB, Refused, Source, decoded, left_behind, measured, quoted
 from autograder.errors import UserError
 from autograder.folders import folder_at, holding, listed, member_entries, opened
+from autograder.forks import TooMuch, run_limited
 from autograder.intake import ARCHIVES, METADATA
 from autograder.naming import forms
 from autograder.people import Entry, Person, Student, moment, stamp
@@ -26,6 +28,7 @@ __all__ = ["Entry", "Source", "Student", "read_roster"]
 
 SUBMISSION = "submission_"  # how folders of an export begin
 MAX_METADATA = 50 * MIB
+MAX_SECONDS, MAX_MEMORY = 120, 1024 * MIB  # to read who is in a class
 NOT_IN_YAML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 MAX_NESTING = 200  # of YAML: libyaml takes time that grows with the square of it
 MAX_SUBMITTERS = 50
@@ -73,11 +76,27 @@ def read_roster(paths: Sequence[Path], out: Path | None = None) -> list[Entry]:
             loose.setdefault(path.parent, {})[path.name] = path.name
         elif path.is_dir() and not path.is_symlink():
             found += _in_folder(path, out and out.resolve(), alone=len(paths) == 1)
+        elif len(paths) == 1:
+            found += _with_limits(path, partial(_in_file, path, path, alone=True))
         else:
-            found += _in_file(path, path, alone=len(paths) == 1)
+            found += _in_file(path, path, alone=False)
     for folder, files in loose.items():
         found += _canvas(folder, folder, files)
     return _with_safe_ids(found)
+
+
+def _with_limits(path: Path, read: Callable[[], list[Entry]]) -> list[Entry]:
+    """What is read of a whole class, be it by somebody who poses as one."""
+    try:
+        found = run_limited(
+            lambda: [entry.plain() for entry in read()],
+            seconds=MAX_SECONDS,
+            memory=MAX_MEMORY,
+            raises=[UserError],
+        )
+    except TooMuch as error:
+        raise UserError(f"{quoted(path.name)} {error} to read; is it what you meant?") from None
+    return [Entry.of(entry) for entry in found]
 
 
 def _one(path: Path, named: Path, refusal: str = "") -> Entry:
@@ -231,7 +250,7 @@ def _in_folder(path: Path, out: Path | None, *, alone: bool) -> list[Entry]:
             inside /= level.only_folder
             level = _level_of_folder(inside, path, out)
         if level.is_export:
-            return _export_folder(inside, path, level)
+            return _with_limits(inside, partial(_export_folder, inside, path, level))
     except Refused as refused:
         return [_one(path, path, str(refused))]
     if level.own_files and level.others:
@@ -273,12 +292,13 @@ def _export_folder(folder: Path, named: Path, level: _Level) -> list[Entry]:
 
 
 @contextmanager
-def _catalogue(path: Path, named: Path) -> Iterator[tuple[BinaryIO, zips.Catalogue]]:
+def _catalogue(path: Path, named: Path, *, alone: bool) -> Iterator[tuple[BinaryIO, zips.Catalogue]]:
+    """Only a path that is the one given may hold a class, and more than a submission may."""
     name = decoded(os.fsencode(path.name))
     with holding(path, named) as (folder, called):
         seen = os.stat(called, dir_fd=folder, follow_symlinks=False)
         with opened(folder, called, name, seen) as file:
-            yield file, zips.catalogue(file, name)
+            yield file, zips.catalogue(file, name) if alone else zips.small_catalogue(file, name)
 
 
 def _in_file(path: Path, named: Path, *, alone: bool) -> list[Entry]:
@@ -286,7 +306,7 @@ def _in_file(path: Path, named: Path, *, alone: bool) -> list[Entry]:
     if path.suffix.casefold() != ".zip":
         return [_one(path, named)]
     try:
-        with _catalogue(path, named) as (file, catalogue):
+        with _catalogue(path, named, alone=alone) as (file, catalogue):
             top = _level_of_zip(catalogue, "").only_folder
             level = _level_of_zip(catalogue, top)
             if alone and level.is_class:
