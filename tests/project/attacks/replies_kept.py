@@ -1,4 +1,4 @@
-"""THREATS 47: every reply is as large as a reply may be, so that a grader that keeps them runs out of memory
+r"""THREATS 47: every reply is as large as a reply may be, so that a grader that keeps them runs out of memory
 
 Reached: returned more than \d+ MB in one exercise
 """
