@@ -443,7 +443,7 @@ def _like(value: Plain, expected: Tensor) -> TypeGuard[Tensor]:
 def answer(submission: Submission, exercise: Exercise, case: Case) -> Reply:
     """What a submission makes of a case, without gradients. Asked once: several checks look at the same answer."""
     ask_ahead(submission, exercise, [case])
-    _, found = _ANSWERS[submission][id(case)]
+    _, found = submission._answers[id(case)]
     if isinstance(found, CheckFailed):
         raise found
     return found
@@ -451,21 +451,17 @@ def answer(submission: Submission, exercise: Exercise, case: Case) -> Reply:
 
 def ask_ahead(submission: Submission, exercise: Exercise, cases: Sequence[Case]) -> None:
     """Have the answers to several cases at hand."""
-    known = _ANSWERS.setdefault(submission, {})
+    known = submission._answers
     unknown = [case for case in cases if id(case) not in known]
     asked = [case.kept("alone", lambda case=case: _alone(case)) for case in unknown]  # type: ignore[misc]
     if asked:
         for case, reply in zip(unknown, exercise.ask(submission, asked), strict=True):
-            known[id(case)] = case, reply
+            known[id(case)] = case, reply  # the case is kept, too, so that no other can have the same identity
 
 
 def _alone(case: Case) -> Case:
     """Without gradients; small inputs come back, to see whether they were written to."""
     return replace(case.forward_only(), give_back=_is_small(case), made={})
-
-
-# By the case's identity; the case is kept with its answer, so that no other can have the same.
-_ANSWERS: WeakKeyDictionary[Submission, dict[int, tuple[Case, Reply | CheckFailed]]] = WeakKeyDictionary()
 
 
 def _is_small(case: Case) -> bool:
