@@ -119,6 +119,9 @@ def _parser() -> argparse.ArgumentParser:
         help="when it was due, like '2026-11-15 23:59': tells lateness where the export has only times of submission",
     )
     grade.add_argument("--regrade", action="store_true", help="grade again what was graded before")
+    grade.add_argument(
+        "--replace", action="store_true", help="let an export replace results that came from another path"
+    )
     grade.add_argument("--similar", action="store_true", help="also look for submissions that are alike")
     grade.add_argument(
         "--given",

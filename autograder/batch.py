@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import math
 import os
 import select
 import selectors
@@ -16,7 +17,6 @@ import signal
 import socket
 import sys
 import time
-import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -24,7 +24,9 @@ from typing import Any
 from autograder import pictures, room
 from autograder.engine import Examiner, Outcome, Sitting
 from autograder.findings import Finding, Measure
-from autograder.isolation.privileges import die_with_parent
+from autograder.forks import forked, limit_memory
+
+MEMORY = 4 << 30  # bytes that a child which examines submissions may use beyond what it inherits
 
 Seating = Callable[[int], Sitting]  # called in the child, with a number that no other child has meanwhile
 
@@ -91,12 +93,21 @@ Serving = Callable[[Task, int], Sitting]  # called in a child, with a number tha
 
 
 def examine_in_workers(
-    examiner: Examiner, serving: Serving, tasks: Iterable[Task], jobs: int, *, ahead: bool = True
+    examiner: Examiner,
+    serving: Serving,
+    tasks: Iterable[Task],
+    jobs: int,
+    *,
+    ahead: bool = True,
+    seconds: float = math.inf,
+    lost: Callable[[int], None] = lambda _: None,
 ) -> Generator[tuple[int, list[Outcome], float], None, None]:
     """Like `examine_all`, for submissions that are served by workers: no student code runs in our children.
 
     ahead: a child has its next task before its last outcomes are yielded, so that it works while they are written down.
     Not for tasks of which the next comes only when the last is answered.
+    seconds: a child that takes longer for one submission is killed. Then there are no outcomes.
+    lost: told the number of a child that is dead, before another one has it.
     """
     waiting = enumerate(tasks)
     free = [_Standing(slot) for slot in range(jobs)]
@@ -114,10 +125,16 @@ def examine_in_workers(
             take_up()
             if not busy:
                 return
-            for descriptor in select.select(list(busy), [], [])[0]:
+            until = min(child.started for child in busy.values()) + seconds
+            patience = None if math.isinf(until) else max(0.0, until - time.monotonic())
+            readable = select.select(list(busy), [], [], patience)[0]
+            now = time.monotonic()
+            for descriptor in readable or [one for one, child in busy.items() if now >= child.started + seconds]:
                 child = busy[descriptor]
-                outcomes = child.read()
+                outcomes = child.read() if readable else child.given_up()
                 if outcomes is not None:
+                    if not child.pid:
+                        lost(child.slot)
                     examined = child.position, outcomes, time.monotonic() - child.started
                     free.append(busy.pop(descriptor))
                     if ahead:
@@ -162,6 +179,10 @@ class _Standing:
             return []
         return _outcomes(self.received) if self.received.endswith(b"\n") else None
 
+    def given_up(self) -> list[Outcome]:
+        self.end()
+        return []
+
     def end(self) -> None:
         if self.pid:
             self.channel.close()
@@ -170,68 +191,42 @@ class _Standing:
             self.pid = 0
 
     def _fork(self, examiner: Examiner, serving: Serving) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self.channel, theirs = socket.socketpair()
-        # Ctrl-C between the fork and the next step would leave a child that nobody knows, and it is not the child's.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        self.pid = os.fork()
-        if self.pid:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            theirs.close()
-            return
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            self.channel.close()
-            if sys.platform == "linux":
-                die_with_parent()
-                _let_workers_run()
+        def work(channel: socket.socket) -> None:
+            _let_workers_run()
+            limit_memory(MEMORY)
             gc.set_threshold(10_000)  # as in a worker
-            for line in theirs.makefile():
+            for line in channel.makefile():
                 sitting = serving(Task(**json.loads(line)), self.slot)
                 try:
                     outcomes = examiner.examine(sitting)
                 finally:
                     sitting.close()
-                theirs.sendall(json.dumps(outcomes, default=vars).encode() + b"\n")
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(0)
+                channel.sendall(json.dumps(outcomes, default=vars).encode() + b"\n")
+
+        self.pid, self.channel = forked(work)
 
 
 def _let_workers_run() -> None:
     """A worker that answers several requests is not to be interrupted by us at every answer."""
+    if sys.platform != "linux":
+        return
     with contextlib.suppress(OSError):  # where a container forbids it, all is but a little slower
         if os.sched_getscheduler(0) == os.SCHED_OTHER:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _fork(examiner: Examiner, seating: Seating, slot: int, only: Iterable[str] | None) -> tuple[int, int]:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child:
-        os.close(writer)
-        return reader, child
-    try:
-        os.close(reader)
-        if sys.platform == "linux":
-            die_with_parent()
+    def work(channel: socket.socket) -> None:
         room.install()  # once, and not for every request: this process runs student code and nothing else
         sitting = seating(slot)
         try:
             outcomes = examiner.examine(sitting, only)
         finally:
             sitting.close()
-        with os.fdopen(writer, "w") as pipe:
-            json.dump(outcomes, pipe, default=vars)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(0)
+        channel.sendall(json.dumps(outcomes, default=vars).encode())
+
+    child, channel = forked(work)
+    return channel.detach(), child
 
 
 @dataclass

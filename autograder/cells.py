@@ -6,17 +6,15 @@ Code cells that are not empty are counted from 1: that is the number which Jupyt
 
 from __future__ import annotations
 
-import contextlib
-import io
 import itertools
 import re
-import tokenize
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from autograder.notebook_json import LARGEST, MOST_CODE, Unreadable, code_cells
+from autograder.texts import decoded
 
 __all__ = [
     "Cell",
@@ -24,7 +22,6 @@ __all__ = [
     "Places",
     "Unreadable",
     "code_of",
-    "decoded",
     "is_notebook",
     "read_cells",
     "read_file",
@@ -68,7 +65,10 @@ def read_file(path: Path) -> bytes:
 
 def read_cells(name: str, content: bytes) -> tuple[list[Cell], Kind]:
     """The cells of a file; an unmarked script is one. Raises Unreadable and nothing else."""
-    text, _ = decoded(content)
+    try:
+        text = decoded(content)
+    except Unreadable as error:
+        raise Unreadable(f"{name} cannot be read: {error}") from None
     if is_notebook(name):
         return _notebook(name, text), "notebook"
     if text.lstrip().startswith("{") and '"cells"' in text:
@@ -95,28 +95,6 @@ def code_of(text: str) -> str:
     return "\n\n".join(code_cells(text))
 
 
-def decoded(content: bytes) -> tuple[str, str]:
-    """Text with "\\n" between its lines, and the encoding if it was not UTF-8."""
-    text, encoding = _decoded(content)
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), encoding
-
-
-def _decoded(content: bytes) -> tuple[str, str]:
-    try:
-        return content.decode(), ""
-    except UnicodeDecodeError:
-        pass
-    guesses = ["utf-16"] if content.startswith((b"\xff\xfe", b"\xfe\xff")) else []
-    with contextlib.suppress(SyntaxError, ValueError):
-        guesses.append(tokenize.detect_encoding(io.BytesIO(content[:1000]).readline)[0])  # as in PEP 263
-    for guess in guesses:
-        try:
-            return content.decode(guess), guess
-        except (UnicodeError, LookupError):
-            pass
-    return content.decode("latin-1"), "latin-1"
-
-
 class Places:
     """The places that there are in a submission, for whoever was told one by its code and does not believe it."""
 
@@ -138,7 +116,7 @@ class Places:
         try:
             content = read_file(self.root / file)
             if not is_notebook(file):
-                return {file: decoded(content)[0].split("\n")}
+                return {file: decoded(content).split("\n")}
             return {cell.place: cell.text.split("\n") for cell in read_cells(file, content)[0]}
         except Unreadable:
             return {}

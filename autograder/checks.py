@@ -448,7 +448,7 @@ def _like(value: Plain, expected: Tensor) -> TypeGuard[Tensor]:
 def answer(submission: Submission, exercise: Exercise, case: Case) -> Reply:
     """What a submission makes of a case, without gradients. Asked once: several checks look at the same answer."""
     ask_ahead(submission, exercise, [case])
-    _, found = _ANSWERS[submission][id(case)]
+    _, found = submission._answers[id(case)]
     if isinstance(found, CheckFailed):
         raise found
     return found
@@ -458,23 +458,19 @@ def ask_ahead(
     submission: Submission, exercise: Exercise, cases: Sequence[Case], give_back: Sequence[Case] | None = None
 ) -> None:
     """Have the answers to several cases at hand; of those in `give_back`, or of all small ones, the inputs, too."""
-    known = _ANSWERS.setdefault(submission, {})
+    known = submission._answers
     unknown = [case for case in cases if id(case) not in known]
     wanted = {id(case) for case in (unknown if give_back is None else give_back) if _is_small(case)}
     asked = [_alone(case, id(case) in wanted) for case in unknown]
     if asked:
         for case, reply in zip(unknown, exercise.ask(submission, asked), strict=True):
-            known[id(case)] = case, reply
+            known[id(case)] = case, reply  # the case is kept, too, so that no other can have the same identity
 
 
 def _alone(case: Case, give_back: bool) -> Case:
     """Without gradients. Inputs that come back show whether they were written to."""
     name = "inputs back" if give_back else "forward"
     return case.kept(name, lambda: replace(case.forward_only(), give_back=give_back, made={}))
-
-
-# By the case's identity; the case is kept with its answer, so that no other can have the same.
-_ANSWERS: WeakKeyDictionary[Submission, dict[int, tuple[Case, Reply | CheckFailed]]] = WeakKeyDictionary()
 
 
 def _is_small(case: Case) -> bool:

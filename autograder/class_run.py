@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
 import hashlib
 import sys
@@ -14,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from autograder import origins
 from autograder.cluster import on_cluster
 from autograder.comparison import comparison
 from autograder.course import PARTS, Course, read_course
@@ -22,11 +24,12 @@ from autograder.entries import few
 from autograder.errors import UserError
 from autograder.examples import write_examples
 from autograder.files import write_atomically
+from autograder.forks import Limited, TooMuch
 from autograder.grade import Setting, grade, here, require_isolation
 from autograder.gradebook import canvas, gradebook, summary
 from autograder.gradescope import text_of
 from autograder.held_out import Answers, supplied
-from autograder.intake import MAX_TEXT, Intake, Refused, take_in
+from autograder.intake import MAX_MEMORY, MAX_SECONDS, MAX_TEXT, Intake, Refused, take_in
 from autograder.isolation import probe
 from autograder.overview import overview
 from autograder.people import Entry, Student, duration, moment
@@ -53,6 +56,7 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
     course = read_course(options.course)
     entries = _chosen(options)
     _prepare(options.out, entries)
+    origins.remember(options.out, entries, replace=options.replace)
     folders = tuple(options.root / "tests" / part for part in PARTS)
     layers = probe(namespaces=not options.no_namespaces)
     answers = answers_file(options.root / "data")
@@ -68,7 +72,8 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
     else:
         examination = here(setting, zygote)
     texts: dict[str, dict[str, str]] | None = {} if options.similar else None
-    with Progress(course, len(entries)) as progress:
+    reading = Limited(_said, seconds=MAX_SECONDS, memory=MAX_MEMORY)
+    with Progress(course, len(entries)) as progress, contextlib.closing(reading):
         try:
             records = grade(
                 entries,
@@ -77,7 +82,7 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
                 progress.told,
                 regrade=options.regrade,
                 examination=examination,
-                seen=None if texts is None else partial(_remember, texts),
+                seen=None if texts is None else partial(_remember, reading, texts),
             )
         except KeyboardInterrupt:
             told = f"{progress.done} of {len(entries)} are done; the same command goes on from there"
@@ -170,12 +175,31 @@ def _is(entry: Entry, pattern: str) -> bool:
     return any(fnmatch.fnmatchcase(value.casefold(), pattern.casefold()) for value in known if value)
 
 
-def _remember(texts: dict[str, dict[str, str]], student: Student, intake: Intake) -> None:
-    """Keep what a submission says, for as long as the run takes; of notebooks, only the code: no class's pictures."""
-    paths = {name: intake.root / name for name in intake.files}
+def _remember(reading: Limited, texts: dict[str, dict[str, str]], student: Student, intake: Intake) -> None:
+    """Keep what a submission says, for as long as the run takes."""
+    try:
+        texts[student.id] = reading(str(intake.root), intake.files)
+    except (TooMuch, RuntimeError) as error:
+        texts[student.id] = {}
+        print(f"note: {student.id} is not compared with the others: it {error}", file=sys.stderr)
+
+
+def _said(root: str, files: Sequence[str]) -> dict[str, str]:
+    """The text of each file, as far as it may be compared; of notebooks, only the code: no class's pictures.
+
+    Short files come first, as they do where they are compared; of what is too much, the first character is kept.
+    """
+    paths = {name: Path(root, name) for name in files}
     read = {name: path for name, path in paths.items() if path.stat().st_size <= MAX_TEXT.get(path.suffix, -1)}
-    contents = {name: path.read_text(errors="replace") for name, path in read.items()}
-    texts[student.id] = {name: (code(text) or text[:1000])[: READ + 1] for name, text in contents.items()}
+    found: dict[str, str] = {}
+    for name, path in read.items():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found[name] = (code(text) or text[:1000])[: READ + 1]
+    left = 2 * READ
+    for name in sorted(found, key=lambda name: (len(found[name]), name)):
+        found[name] = found[name][: max(1, left)]
+        left -= len(found[name])
+    return found
 
 
 def page_name(one: str, other: str) -> str:

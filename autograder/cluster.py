@@ -91,12 +91,17 @@ def on_cluster(address: str, setting: Setting, *, weak_allowed: bool) -> Examina
 
 @contextmanager
 def _made_here(workers: int) -> Iterator[Any]:
-    """A cluster on this machine. Its lines are encrypted with a key of its own: no other user may send it work."""
+    """A cluster on this machine. Its lines are encrypted with a key of its own: no other user may send it work.
+
+    Nor may they look: Dask answers on HTTP whatever is set, but has no page to show.
+    """
     import dask
     from distributed import LocalCluster
     from distributed.security import Security
 
-    with den() as folder, dask.config.set({"temporary-directory": str(folder)}):
+    pages: list[str] = []
+    silent = {"distributed.scheduler.http.routes": pages, "distributed.worker.http.routes": pages}
+    with den() as folder, dask.config.set({"temporary-directory": str(folder), **silent}):
         # Ctrl-C is for us, who end all of it in order: threads and processes that are started now are deaf to it.
         # Python's tracker of shared resources would make them hear it again if it were started among them.
         resource_tracker.ensure_running()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from autograder.errors import UserError
 
@@ -50,9 +51,25 @@ class Source:
     """Where a submission is: a zip, a folder or a file; one folder of a zip; or some files of a zip or folder."""
 
     path: Path
+    # The path that somebody named, if that is a folder above this one: below it, no link is followed.
+    named: Path | None = field(default=None, compare=False)
     folder: str = ""  # in the zip at `path`
     members: tuple[tuple[str, str], ...] = ()  # names in the zip or folder at `path`, and the names they get
     refusal: str = ""  # why there is nothing to take in, if so
+
+    @property
+    def base(self) -> Path:
+        return self.named or self.path
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Source:
+        """One that has been JSON, of which `plain` was the beginning."""
+        named = Path(data["named"]) if data["named"] else None
+        members = tuple((name, new) for name, new in data["members"])
+        return Source(Path(data["path"]), named, data["folder"], members, data["refusal"])
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self) | {"path": str(self.path), "named": self.named and str(self.named)}
 
 
 @dataclass(frozen=True)

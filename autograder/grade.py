@@ -22,26 +22,28 @@ from typing import Any, Protocol
 import torch
 
 from autograder.batch import Serving, Task, examine_in_workers
-from autograder.course import Course
+from autograder.course import PARTS, Course
 from autograder.dens import den
 from autograder.engine import OUT_OF_TIME, Examiner, Outcome, Sitting, collect, unrecognised
 from autograder.entries import few
 from autograder.errors import UserError
 from autograder.exercises import DEFINES
 from autograder.files import remove_tree, write_atomically
+from autograder.forks import TooMuch
 from autograder.gradescope import results, text_of, versions
 from autograder.held_out import Answers, supplied
-from autograder.intake import Intake, Refused, Section, take_in
-from autograder.isolation import Layers, processes
+from autograder.intake import Intake, Refused, Section, in_a_child
+from autograder.isolation import Layers, kill_tree, processes
 from autograder.page import page
 from autograder.people import Entry, Student
 from autograder.records import Record, digest_of, read_result
-from autograder.remote import Limits, RemoteChannel
+from autograder.remote import Limits, RemoteChannel, slack
 from autograder.results import Row, rows
 from autograder.submission import Submission
 from autograder.zygote import Zygote
 
 LOWEST_USER, HIGHEST_USER = 61184, 65519  # ids that no login has
+OUR_OWN = 600  # seconds for what we do with a submission ourselves, all of which has deadlines of its own
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def grade(
     `seen` is shown every tree while it is there, also of a submission that was graded before.
     """
     run = _Run(entries, setting, out, told, regrade, seen)
-    with den() as folder:
+    with den() as folder, contextlib.closing(run.reading):
         waiting = run.waiting(folder)
         first = next(waiting, None)
         if first is not None:  # nothing is started for a run in which everything is graded already
@@ -121,7 +123,7 @@ class _Run:
         self.entries, self.setting, self.out, self.told, self.regrade = entries, setting, out, told, regrade
         self.seen = seen
         self.records: dict[int, Record] = {}
-        self.sections = sections(setting.course)
+        self.reading = in_a_child(sections(setting.course))
         self.hashes = {
             "course": digest([setting.course.path]),
             "checks": digest(setting.folders),
@@ -152,9 +154,11 @@ class _Run:
     def _taken_in(self, entry: Entry, tree: Path) -> Intake | str:
         """Or why not. Where there is nothing to grade, a person must look: no points are not the same as 0."""
         try:
-            intake = take_in(entry.source, tree, self.sections)
+            intake = Intake.of(self.reading(entry.source.plain(), str(tree)))
         except Refused as refused:
             return str(refused)
+        except (TooMuch, RuntimeError) as error:
+            return f"could not be read ({error}); a person must look at it"
         except UserError as error:  # the disk's fault, and perhaps only too small for this one
             return f"{error} in {tempfile.gettempdir()}"
         except OSError as error:
@@ -258,12 +262,20 @@ def here(setting: Setting, zygote: Zygote | None = None, *, ahead: bool = True) 
                     trees[number] = tree
                     yield Task(str(tree.intake.root), tree.intake.files)
 
-            serving = _serving(started, setting, first_user, answers)
+            def lost(slot: int) -> None:
+                """A child that is killed cannot end its worker, and the next one would meet it."""
+                if setting.layers.own_user:
+                    kill_tree(-1, first_user + slot, ended=True)
+
+            serving, most = _serving(started, setting, first_user, answers), all_deadlines(setting.course)
             # Closed also if `done` fails or is interrupted: our children hold the zygote's line, and it waits for them.
-            examining = examine_in_workers(examiner, serving, tasks(), setting.jobs, ahead=ahead)
+            examining = examine_in_workers(
+                examiner, serving, tasks(), setting.jobs, ahead=ahead, seconds=most, lost=lost
+            )
             with contextlib.closing(examining) as examined:
                 for number, outcomes, seconds in examined:
-                    done(trees.pop(number), Examined(outcomes, seconds, setting.layers, versions()))
+                    why = f"grading took more than {most:.0f} s and was stopped" if seconds >= most else ""
+                    done(trees.pop(number), Examined(outcomes, seconds, setting.layers, versions(), why))
 
         try:
             collect(setting.folders, job)
@@ -271,6 +283,12 @@ def here(setting: Setting, zygote: Zygote | None = None, *, ahead: bool = True) 
             started.close()
 
     return run
+
+
+def all_deadlines(course: Course) -> float:
+    """Seconds after which a submission has used up every deadline that there is, and something of ours is wrong."""
+    checks = sum(item.deadline for item in course.graded for part in PARTS if item.runs(part))
+    return checks + 2 * course.retries + slack(course) + OUR_OWN
 
 
 def _serving(zygote: Zygote, setting: Setting, first_user: int, answers: Answers) -> Serving:

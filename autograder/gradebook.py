@@ -17,9 +17,12 @@ from autograder.records import Note, Record
 
 # What Canvas asks for, by these names; Gradescope lets one choose.
 PEOPLE = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-_FORMULA = re.compile(
-    r"(^|[;,|\t\r\n])([^\S\t\r\n]*)(?=[=+\-@＝＋－＠\t\r])"
-)  # where some spreadsheet might begin a cell
+# Where some spreadsheet might begin a cell; what it may pass over there; and the signs with which a formula begins, in
+# all their widths.
+_ENDS = r";,|\x00-\x1f\x7f-\x9f"
+_UNSEEN = r' "\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff\ufff9-\ufffb'
+_SIGN = r"=+\-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−﬩⩵⩶"
+_FORMULA = re.compile(rf"(^|[{_ENDS}])(?=[{_UNSEEN}]*+[{_SIGN}\t\r])")
 _NAME = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\S+\.(?:py|ipynb|zip|params|txt)\b")  # of what a student named
 
 
@@ -67,7 +70,7 @@ def _csv(rows: Sequence[Sequence[str]]) -> bytes:
 
 def harmless(text: str) -> str:
     """Text that no spreadsheet takes for a formula."""
-    return _FORMULA.sub(r"\1'\2", text)
+    return _FORMULA.sub(r"\1'", text)
 
 
 def summary(

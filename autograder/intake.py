@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import re
 import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from autograder.entries import (
     MAX_ENTRIES,
@@ -36,9 +35,11 @@ from autograder.entries import (
 )
 from autograder.errors import UserError
 from autograder.finding import Found, Section, find
-from autograder.folders import file_entry, folder_entries, member_entries, opened
-from autograder.notebook_json import LARGEST
+from autograder.folders import file_entry, folder_at, folder_entries, holding, member_entries, opened
+from autograder.forks import Limited
+from autograder.notebook_json import LARGEST, Unreadable
 from autograder.placing import placed
+from autograder.texts import as_utf8
 from autograder.zips import refuse_bomb, zip_entries, zip_folder_entries, zip_member_entries
 
 __all__ = ["Ignored", "Intake", "Refused", "Section", "Source", "take_in"]
@@ -50,6 +51,7 @@ MAX_TEXT = {".py": 8 * MIB, ".ipynb": LARGEST}  # a longer one is no source code
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 METADATA = "submission_metadata.yml"  # of a Gradescope export
 CLOSED = "not opened"
+MAX_SECONDS, MAX_MEMORY = 60, 1024 * MIB  # for one submission; the largest that is honest takes a tenth of it
 NAMED = 3  # files, where there are no others
 MOST_ZIPS = 20  # inside a submission that are opened: each is a file that is held open
 TAKE_OVER = ("conftest.py", "sitecustomize.py", "usercustomize.py")  # run by pytest or Python unasked
@@ -82,6 +84,16 @@ class Intake:
     notes: tuple[str, ...]
     digest: str  # of all of this; the same for a zip and for the folder it was made from
     unsure: Mapping[str, str] = field(default_factory=dict)  # names that may be in files nobody recognises, and why
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Intake:
+        """One that has been JSON, of which `plain` was the beginning."""
+        ignored = tuple(Ignored(**one) for one in data["ignored"])
+        files, notes = tuple(data["files"]), tuple(data["notes"])
+        return Intake(Path(data["root"]), files, ignored, notes, data["digest"], data["unsure"])
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self) | {"root": str(self.root)}
 
     @property
     def why_nothing(self) -> str:
@@ -117,27 +129,40 @@ def take_in(source: Path | Source, into: Path, sections: Sequence[Section] = ())
         raise
 
 
+def in_a_child(sections: Sequence[Section]) -> Limited:
+    """`take_in`, in a process with limits: from a source and a folder, both plain, to a plain intake.
+
+    What it reads can be made to take long or to grow in ways that nobody has thought of.
+    """
+
+    def work(source: Mapping[str, Any], into: str) -> dict[str, Any]:
+        return take_in(Source.of(source), Path(into), sections).plain()
+
+    return Limited(work, seconds=MAX_SECONDS, memory=MAX_MEMORY, raises=(Refused, UserError, OSError))
+
+
 @contextmanager
 def _entries(source: Source) -> Iterator[list[Entry]]:
     """What is in a submission, whatever its kind. Contents can be read as long as the context is open."""
     if source.refusal:
         raise Refused(source.refusal)
-    path, name = source.path, decoded(os.fsencode(source.path.name))
-    try:
-        seen = path.lstat()
-    except (OSError, ValueError):
-        raise Refused(f"{quoted(name)} is not there; check the path") from None
+    path, base, name = source.path, source.base, decoded(os.fsencode(source.path.name))
     suffix = path.suffix.casefold()
     with ExitStack() as stack:
+        folder, called = stack.enter_context(holding(path, base))
+        try:
+            seen = os.stat(called, dir_fd=folder, follow_symlinks=False)
+        except (OSError, ValueError):
+            raise Refused(f"{quoted(name)} is not there; check the path") from None
         if stat.S_ISDIR(seen.st_mode):
-            found = member_entries(path, source.members) if source.members else folder_entries(path)
-            yield _opened_zips(found, stack) if source.members else found
+            root = stack.enter_context(folder_at(path, base))
+            yield _opened_zips(member_entries(root, source.members), stack) if source.members else folder_entries(root)
         elif not stat.S_ISREG(seen.st_mode):
             raise special(name, seen.st_mode)
         elif suffix == ".zip":
-            yield _zip_entries(stack.enter_context(opened(path, name, seen)), name, source, stack)
+            yield _zip_entries(stack.enter_context(opened(folder, called, name, seen)), name, source, stack)
         elif suffix in (".py", ".ipynb"):
-            yield [file_entry(path, checked(name), seen)]
+            yield [file_entry(path, base, checked(name), seen)]
         else:
             raise Refused(f"{quoted(name)} cannot be graded; hand in a .zip, a folder, a .py or an .ipynb file")
 
@@ -248,6 +273,9 @@ def _left_out(entry: Entry) -> dict[str, str]:
     if leftover := left_behind(entry.name):
         return dict([leftover])
     why = None if entry.folder else _unused(entry.name)
+    if not why and Path(entry.name).suffix.casefold() == ".py" and entry.size > MAX_TEXT[".py"]:
+        # It would not be decoded here, and Python would read it in whatever encoding it declares.
+        why = f"{CLOSED}, because it is larger than {MAX_TEXT['.py'] // MIB} MiB, and no source code is"
     return {entry.name: why} if why else {}
 
 
@@ -288,7 +316,12 @@ def _unpack(found: Found, closed: Mapping[str, str], into: Path) -> Intake:
                 pass
             continue
         if entry.size <= MAX_TEXT.get(Path(entry.name).suffix.casefold(), -1):
-            content, note = _as_utf8(b"".join(pieces), entry.name)
+            try:
+                content, note = _as_utf8(b"".join(pieces), entry.name)
+            except Unreadable as error:
+                ignored[entry.name] = f"{CLOSED}, because {error}"
+                notes.append(f"{shown(entry.name)} was left out: {error}")
+                continue
             notes += note
             pieces = iter([content])
         digests[entry.name] = _write(into, entry.name, pieces)
@@ -307,31 +340,12 @@ def _unpack(found: Found, closed: Mapping[str, str], into: Path) -> Intake:
 
 
 def _as_utf8(content: bytes, name: str) -> tuple[bytes, list[str]]:
-    """Source code as Python will be able to read it, with a note if it had to be changed for that."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        try:
-            return content.decode("utf-16").encode(), [f"{shown(name)} is not UTF-8; it was read as UTF-16"]
-        except UnicodeDecodeError:
-            pass  # then it is Latin-1 that happens to begin with these two letters
-    try:
-        content.decode("utf-8")
+    """Source code in UTF-8, with a note if we had to guess what it was in. Unreadable, if it is in no text encoding."""
+    content, found = as_utf8(content)
+    if not found.encoding or found.declared:
         return content, []
-    except UnicodeDecodeError:
-        if not _names_its_encoding(content):
-            text = content.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
-            return text.encode(), [f"{shown(name)} is not UTF-8; it was read as Latin-1"]
-        return content, []
-
-
-def _names_its_encoding(content: bytes) -> bool:
-    """Whether there is a line as in PEP 263. One that says UTF-8, wrongly, counts for nothing."""
-    for line in re.split(rb"\r\n?|\n", content, maxsplit=2)[:2]:
-        found = re.match(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", line)
-        if found:
-            return not re.match(rb"utf[-_]?8\b", found[1], re.IGNORECASE)
-        if not re.fullmatch(rb"[ \t\f]*(#.*)?", line):
-            return False
-    return False
+    names = {"latin-1": "Latin-1", "utf-16": "UTF-16", "utf-32": "UTF-32"}
+    return content, [f"{shown(name)} is not UTF-8; it was read as {names[found.encoding]}"]
 
 
 # Writing

@@ -15,6 +15,7 @@ from autograder.report import inert
 ID = "submission"  # there is only one in a container
 DAY = timedelta(hours=24)
 LONGEST = 200  # characters of a name
+LARGEST = 64 << 20  # bytes of metadata; hundreds of earlier submissions, with all their results, have fewer
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Metadata:
 
 def read_metadata(path: Path) -> Metadata:
     try:
+        if path.stat().st_size > LARGEST:
+            return Metadata(trouble=f"{path.name} is larger than {LARGEST >> 20} MiB and was not read")
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         return Metadata(trouble=f"{path.name} could not be read: {error}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -63,6 +63,14 @@ class Entry:
     student: Student
     source: Source
     lateness_told: bool = False  # by whoever knows of extensions
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Entry:
+        """One that has been JSON, of which `plain` was the beginning."""
+        return Entry(Student.of(data["student"]), Source.of(data["source"]), data["lateness_told"])
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self) | {"source": self.source.plain()}
 
 
 def late_by(seconds: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import json
 import os
@@ -29,6 +30,9 @@ from autograder.zygote import Order, Zygote
 GRACE = 0.2  # for a dead worker's end to be told
 FAREWELL = 0.05  # for a worker to end by itself
 SLACK = 120.0  # seconds; a machine that is busy for longer is hopeless, and code that never ends must not last for ever
+MOST_KEPT = 128 << 20  # bytes of replies for one exercise; honest ones take 1 % of it
+MUCH_KEPT = 8 << 20  # is worth a look for what nobody needs any more
+GROWTH = 16
 RETRIES = 3  # of loading a file, each time without one statement more that ended a worker
 
 
@@ -52,6 +56,20 @@ class Dead(Exception):
         self.trouble = trouble
 
 
+class Stock:
+    """What the grader keeps of replies, for as long as the checks of one exercise run."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def take(self, header: int, body: int) -> None:
+        """Before a reply is read. What its header says grows when it becomes lists and texts."""
+        self.bytes += GROWTH * header + body
+        if self.bytes > MOST_KEPT:
+            most = MOST_KEPT >> 20
+            raise Dead(Trouble("memory", "", f"your code returned more than {most} MB in one exercise and was stopped"))
+
+
 class Worker:
     """One running worker."""
 
@@ -66,7 +84,7 @@ class Worker:
         self.inherited = _own_memory(zygote.pid)  # not before: it may have been loading still
         self.channel.setblocking(False)
 
-    def ask(self, requests: Sequence[Request], allowance: Allowance) -> Iterator[Reply | Trouble]:
+    def ask(self, requests: Sequence[Request], allowance: Allowance, stock: Stock) -> Iterator[Reply | Trouble]:
         """A reply to each request; whatever else happens is Dead."""
         frames = [wire.pack_request(request, self.number + place) for place, request in enumerate(requests, start=1)]
         sent = 0
@@ -82,6 +100,7 @@ class Worker:
             try:
                 self._wait_for(protocol.PREFIX.size, allowance)
                 header, body = protocol.sizes(self.received)
+                stock.take(header, body)
                 self._wait_for(protocol.PREFIX.size + header + body, allowance)
                 tree = self.decoder.decode(*protocol.taken(self.received, header, body))
                 reply = wire.unpack_reply(tree, self.number)
@@ -226,6 +245,11 @@ def _ended(status: int) -> Trouble:
     return Trouble("crash", "", f"your code {words.get(name, f'ended with {name}')}")
 
 
+def slack(course: Course) -> float:
+    """Seconds by the clock, beyond deadlines, for all exercises together."""
+    return max(SLACK, 2.0 * course.longest)
+
+
 def _is_there(wanted: str, names: Iterable[str]) -> bool:
     """Is an expected file among these, in whatever folder?"""
     return any(f"/{name}".endswith(f"/{wanted}") for name in names)
@@ -268,7 +292,8 @@ class RemoteChannel:
         self.until = until
         self.seconds = 0
         self.allowance = Allowance(0)
-        self.slack = max(SLACK, 2.0 * course.longest)  # by the clock, beyond deadlines, for all exercises together
+        self.stock = Stock()
+        self.slack = slack(course)
         self.noted: set[str] = set()  # what was noticed in the present checks, and
         self.told: set[str] = set()  # of that, what was told already
         self.tried: set[str] = set()  # by workers that have ended, and was refused
@@ -285,6 +310,9 @@ class RemoteChannel:
         self.exercise = exercise
         self.late = ()
         self.noted, self.told = set(), set()
+        if self.stock.bytes > MUCH_KEPT:
+            gc.collect()  # exceptions and their frames hold each other, and replies
+        self.stock = Stock()
         self._allow(self.course.items[exercise].deadline)
 
     def _allow(self, seconds: int) -> None:
@@ -430,7 +458,7 @@ class RemoteChannel:
             self.worker = self._start()
             self.allowance.not_counted(time.monotonic() - before)  # the first waits for the zygote
         try:
-            yield from self.worker.ask(requests, self.allowance)
+            yield from self.worker.ask(requests, self.allowance, self.stock)
         except BaseException as error:
             if isinstance(error, Dead) and error.trouble.kind == "timeout":
                 self.late = self._frames(self.worker.place())

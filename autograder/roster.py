@@ -6,9 +6,10 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,7 +18,8 @@ import yaml
 from autograder import entries, zips
 from autograder.entries import MIB, Refused, Source, decoded, left_behind, measured, quoted
 from autograder.errors import UserError
-from autograder.folders import listed, member_entries, opened
+from autograder.folders import folder_at, holding, listed, member_entries, opened
+from autograder.forks import TooMuch, run_limited
 from autograder.intake import ARCHIVES, METADATA
 from autograder.naming import forms
 from autograder.people import Entry, Person, Student, moment, stamp
@@ -26,6 +28,7 @@ __all__ = ["Entry", "Source", "Student", "read_roster"]
 
 SUBMISSION = "submission_"  # how folders of an export begin
 MAX_METADATA = 50 * MIB
+MAX_SECONDS, MAX_MEMORY = 120, 1024 * MIB  # to read who is in a class
 NOT_IN_YAML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 MAX_NESTING = 200  # of YAML: libyaml takes time that grows with the square of it
 MAX_SUBMITTERS = 50
@@ -73,20 +76,37 @@ def read_roster(paths: Sequence[Path], out: Path | None = None) -> list[Entry]:
             loose.setdefault(path.parent, {})[path.name] = path.name
         elif path.is_dir() and not path.is_symlink():
             found += _in_folder(path, out and out.resolve(), alone=len(paths) == 1)
+        elif len(paths) == 1:
+            found += _with_limits(path, partial(_in_file, path, path, alone=True))
         else:
-            found += _in_file(path, alone=len(paths) == 1)
+            found += _in_file(path, path, alone=False)
     for folder, files in loose.items():
-        found += _canvas(folder, files)
+        found += _canvas(folder, folder, files)
     return _with_safe_ids(found)
 
 
-def _one(path: Path, refusal: str = "") -> Entry:
+def _with_limits(path: Path, read: Callable[[], list[Entry]]) -> list[Entry]:
+    """What is read of a whole class, be it by somebody who poses as one."""
+    try:
+        found = run_limited(
+            lambda: [entry.plain() for entry in read()],
+            seconds=MAX_SECONDS,
+            memory=MAX_MEMORY,
+            raises=[UserError],
+        )
+    except TooMuch as error:
+        raise UserError(f"{quoted(path.name)} {error} to read; is it what you meant?") from None
+    return [Entry.of(entry) for entry in found]
+
+
+def _one(path: Path, named: Path, refusal: str = "") -> Entry:
+    """named: the path that we were given; this one, or a folder above it."""
     name = path.stem if path.suffix in (".zip", ".py", ".ipynb") else path.name
-    return Entry(Student(name), Source(path, refusal=refusal))
+    return Entry(Student(name), Source(path, named, refusal=refusal))
 
 
-def _whole_class(path: Path) -> Entry:
-    return _one(path, f"{quoted(path.name)} {WHOLE_CLASS}")
+def _whole_class(path: Path, named: Path) -> Entry:
+    return _one(path, named, f"{quoted(path.name)} {WHOLE_CLASS}")
 
 
 def _with_safe_ids(found: Iterable[Entry]) -> list[Entry]:
@@ -164,17 +184,18 @@ def _is_own(form: str) -> bool:
     return bool(OWN_FILES.fullmatch(form)) and form.endswith((".py", ".ipynb"))
 
 
-def _level_of_folder(folder: Path, out: Path | None = None) -> _Level:
+def _level_of_folder(folder: Path, named: Path, out: Path | None = None) -> _Level:
     """Links count as files: the intake refuses them, with a sentence."""
     files, folders = {}, []
-    found = listed(folder, "", MAX_IN_FOLDER)
+    with folder_at(folder, named) as descriptor:
+        found = listed(descriptor, "", MAX_IN_FOLDER)
     if len(found) > MAX_IN_FOLDER:
         raise UserError(f"{quoted(folder.name)} has more than {MAX_IN_FOLDER:,} files; give the folder of submissions")
-    for path, name, seen in found:
+    for called, name, seen in found:
         if left_behind(name) is None and not stat.S_ISDIR(seen.st_mode):
-            files[path.name] = path.name
-        elif left_behind(name) is None and (path.name.startswith(SUBMISSION) or not _holds_results(path, out)):
-            folders.append(path.name)
+            files[called] = called
+        elif left_behind(name) is None and (called.startswith(SUBMISSION) or not _holds_results(folder / called, out)):
+            folders.append(called)
     return _Level(files, folders)
 
 
@@ -221,78 +242,82 @@ def _visible(folder: Path) -> list[Path]:
 
 def _in_folder(path: Path, out: Path | None, *, alone: bool) -> list[Entry]:
     if not alone:
-        return [_submission_folder(path)]
+        return [_submission_folder(path, path)]
     inside = path
     try:
-        level = _level_of_folder(inside, out)
+        level = _level_of_folder(inside, path, out)
         while level.only_folder and len(inside.parts) < len(path.parts) + 3:
             inside /= level.only_folder
-            level = _level_of_folder(inside, out)
+            level = _level_of_folder(inside, path, out)
+        if level.is_export:
+            return _with_limits(inside, partial(_export_folder, inside, path, level))
     except Refused as refused:
-        return [_one(path, str(refused))]
-    if level.is_export:
-        return _export_folder(inside, level)
+        return [_one(path, path, str(refused))]
     if level.own_files and level.others:
         raise UserError(
             f"{quoted(path.name)} may be one submission ({quoted(level.own_files[0])}) or several "
             f"({quoted(level.others[0])}); take one of them out, or name the submissions themselves"
         )
-    return ([] if level.is_submission else _each(inside, level)) or [_one(path)]
+    return ([] if level.is_submission else _each(inside, path, level)) or [_one(path, path)]
 
 
-def _each(folder: Path, level: _Level) -> list[Entry]:
+def _each(folder: Path, named: Path, level: _Level) -> list[Entry]:
     """A folder of submissions. Archives of other kinds are among them, so that somebody hears that they are refused."""
     files = [name for name in level.files if not CANVAS.fullmatch(name)]
     files = [name for name in files if Path(name).suffix.casefold() in (".py", ".ipynb", *ARCHIVES)]
     found = []
     for name in sorted(files + level.folders):
         path = folder / name
-        found += _in_file(path, alone=False) if name in level.files else [_submission_folder(path)]
-    return found + _canvas(folder, level.files)
+        found += _in_file(path, named, alone=False) if name in level.files else [_submission_folder(path, named)]
+    return found + _canvas(folder, named, level.files)
 
 
-def _submission_folder(path: Path) -> Entry:
+def _submission_folder(path: Path, named: Path) -> Entry:
     try:
-        return _whole_class(path) if _level_of_folder(path).is_export else _one(path)
+        return _whole_class(path, named) if _level_of_folder(path, named).is_export else _one(path, named)
     except Refused:
-        return _one(path)  # which will be refused again, by the intake
+        return _one(path, named)  # which will be refused again, by the intake
 
 
-def _export_folder(folder: Path, level: _Level) -> list[Entry]:
+def _export_folder(folder: Path, named: Path, level: _Level) -> list[Entry]:
     try:
-        people = _metadata(member_entries(folder, [(METADATA, METADATA)])[0])
+        with folder_at(folder, named) as descriptor:
+            people = _metadata(member_entries(descriptor, [(METADATA, METADATA)])[0])
     except Refused as refused:
         raise _unusable(folder, str(refused)) from None
-    return _export(folder, {name: Source(folder / name) for name in level.folders}, people)
+    return _export(Source(folder, named), {name: Source(folder / name, named) for name in level.folders}, people)
 
 
 # Zips
 
 
 @contextmanager
-def _catalogue(path: Path) -> Iterator[tuple[BinaryIO, zips.Catalogue]]:
+def _catalogue(path: Path, named: Path, *, alone: bool) -> Iterator[tuple[BinaryIO, zips.Catalogue]]:
+    """Only a path that is the one given may hold a class, and more than a submission may."""
     name = decoded(os.fsencode(path.name))
-    with opened(path, name, path.lstat()) as file:
-        yield file, zips.catalogue(file, name)
+    with holding(path, named) as (folder, called):
+        seen = os.stat(called, dir_fd=folder, follow_symlinks=False)
+        with opened(folder, called, name, seen) as file:
+            yield file, zips.catalogue(file, name) if alone else zips.small_catalogue(file, name)
 
 
-def _in_file(path: Path, *, alone: bool) -> list[Entry]:
+def _in_file(path: Path, named: Path, *, alone: bool) -> list[Entry]:
     """One submission, unless it is a zip with a class in it. What cannot be read, the intake will refuse."""
     if path.suffix.casefold() != ".zip":
-        return [_one(path)]
+        return [_one(path, named)]
     try:
-        with _catalogue(path) as (file, catalogue):
+        with _catalogue(path, named, alone=alone) as (file, catalogue):
             top = _level_of_zip(catalogue, "").only_folder
             level = _level_of_zip(catalogue, top)
             if alone and level.is_class:
                 return [_inner(path, name, inside) for name, inside in sorted(level.files.items())]
             if not (level.is_export or level.is_canvas):
-                return [_one(path)]
+                return [_one(path, named)]
             if not alone:
-                return [_whole_class(path)]
-            return _canvas(path, level.files) if level.is_canvas else _export_zip(path, file, top, level)
+                return [_whole_class(path, named)]
+            return _canvas(path, path, level.files) if level.is_canvas else _export_zip(path, file, top, level)
     except (Refused, OSError, ValueError):
-        return [_one(path)]
+        return [_one(path, named)]
 
 
 def _inner(path: Path, name: str, inside: str) -> Entry:
@@ -307,13 +332,13 @@ def _export_zip(path: Path, file: BinaryIO, top: str, level: _Level) -> list[Ent
     except Refused as refused:
         raise _unusable(path, str(refused)) from None
     folders = {name: Source(path, folder=f"{top}/{name}" if top else name) for name in level.folders}
-    return _export(path, folders, people)
+    return _export(Source(path), folders, people)
 
 
 # Canvas
 
 
-def _canvas(path: Path, files: Mapping[str, str]) -> list[Entry]:
+def _canvas(path: Path, named: Path, files: Mapping[str, str]) -> list[Entry]:
     """The submissions among the files of a folder or zip. Of two files with one name, the later upload counts."""
     groups: dict[tuple[str, str], dict[str, re.Match[str]]] = {}
     late: set[tuple[str, str]] = set()
@@ -329,14 +354,14 @@ def _canvas(path: Path, files: Mapping[str, str]) -> list[Entry]:
         seconds_late = None if (who, user) in late else 0
         student = Student("_".join(filter(None, (who, user))), people, seconds_late=seconds_late)
         members = tuple((files[match.string], name) for name, match in sorted(own.items()))
-        found.append(Entry(student, Source(path, members=members)))
+        found.append(Entry(student, Source(path, named, members=members)))
     return found
 
 
 # Gradescope
 
 
-def _export(path: Path, folders: Mapping[str, Source], people: Mapping[str, Mapping[str, object]]) -> list[Entry]:
+def _export(whole: Source, folders: Mapping[str, Source], people: Mapping[str, Mapping[str, object]]) -> list[Entry]:
     """Each folder, with or without people; and those who should have one, so that nobody is forgotten."""
     found = [
         Entry(_student(name, people.get(name, {})), source, any(key in people.get(name, {}) for key in LATE_KEYS))
@@ -344,7 +369,7 @@ def _export(path: Path, folders: Mapping[str, Source], people: Mapping[str, Mapp
     ]
     for name in sorted(people.keys() - folders.keys()):
         why = f"{METADATA} lists {quoted(name)}, but the export has no such folder; download this submission by itself"
-        found.append(Entry(_student(name, people[name]), Source(path, refusal=why)))
+        found.append(Entry(_student(name, people[name]), replace(whole, refusal=why)))
     return found
 
 

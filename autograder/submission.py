@@ -75,6 +75,7 @@ class Submission:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._kept: dict[str, Instance] = {}
+        self._answers: dict[int, tuple[Any, Reply | CheckFailed]] = {}  # see `checks.answer`
         self._notes: list[tuple[str, bool]] = []
         self._seen: list[str] = []
         self._measure: Measure | None = None
@@ -88,6 +89,7 @@ class Submission:
 
     def _begin(self, exercise: str, part: str) -> None:
         self.part = part
+        self._answers.clear()  # they can be large, and other exercises have no use for them
         self._channel.begin(exercise, part)
 
     def _file_of(self, name: str) -> str:

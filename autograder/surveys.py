@@ -11,9 +11,10 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from autograder.cells import Unreadable, code_of, decoded, is_notebook
+from autograder.cells import Unreadable, code_of, is_notebook
 from autograder.notebook_json import MOST_CODE
 from autograder.statements import STAGES, Unparsable, started
+from autograder.texts import decoded
 
 _SETS = re.compile(
     r"^(?:(?:(?:async[ \t]++)?def|class)[ \t]++(?P<defined>\w++)"
@@ -54,7 +55,7 @@ def surveyed(name: str, content: bytes, wanted: Collection[str], budget: Budget 
     """What a file sets. Never raises; what cannot be read sets nothing."""
     budget = budget or Budget()
     try:
-        text = decoded(content)[0]
+        text = decoded(content)
         code = code_of(text) if is_notebook(name) else text
     except Unreadable:
         return NONE

@@ -138,6 +138,11 @@ def catalogue(file: BinaryIO, archive: str) -> Catalogue:
     return _CATALOGUES[key]
 
 
+def small_catalogue(file: BinaryIO, archive: str) -> Catalogue:
+    """Of a zip that is one submission, or is refused."""
+    return Catalogue(*_directory(file, archive, MAX_ENTRIES, MAX_DIRECTORY))
+
+
 def zip_folder_entries(file: BinaryIO, archive: str, folder: str) -> list[Entry]:
     """One submission: a folder of the first two levels. What other folders hold has no say in it."""
     whole = catalogue(file, archive)

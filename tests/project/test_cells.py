@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from autograder import notebook_json
-from autograder.cells import Places, Unreadable, decoded, read_cells, said_place
+from autograder.cells import Places, Unreadable, read_cells, said_place
 from autograder.magics import plain_cell, uncommented, without_exported
 from autograder.statements import statements
 
@@ -153,25 +153,6 @@ def test_whatever_a_script_looks_like_its_lines_keep_their_numbers(lines):
     cells, kind = read_cells("A.py", text.encode())
     for one in statements(cells, kind, "/x"):
         assert 1 <= one.line <= len(lines) + 1
-
-
-# Text
-
-
-@pytest.mark.parametrize(
-    ("content", "text", "encoding"),
-    [
-        ("é = 1\r\nb\rc".encode(), "é = 1\nb\nc", ""),
-        (b"\xef\xbb\xbfx", "x", ""),
-        (b"# caf\xe9", "# café", "latin-1"),
-        ("x = 'é'".encode("utf-16"), "x = 'é'", "utf-16"),
-        (b"# coding: cp1252\n\x80", "# coding: cp1252\n€", "cp1252"),
-        (b"# coding: nonsense\n\x80", "# coding: nonsense\n\x80", "latin-1"),
-        (b"\xff\xfex", "ÿþx", "latin-1"),
-    ],
-)
-def test_text_is_read_as_it_was_meant(content, text, encoding):
-    assert decoded(content) == (text, encoding)
 
 
 # Scripts

@@ -15,23 +15,29 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from distributed import Client, LocalCluster
 
-from autograder import class_run, cluster, columns
+from autograder import class_run, cluster, columns, intake
+from autograder import grade as grade_module
 from autograder.__main__ import main
 from autograder.course import read_course
 from autograder.dens import den
+from autograder.engine import Examiner
 from autograder.errors import UserError
+from autograder.files import write_files, zipped
+from autograder.forks import run_limited
 from autograder.grade import trouble_with
 from autograder.gradebook import canvas, gradebook, harmless, summary
 from autograder.gradescope import text_of
-from autograder.intake import Intake
 from autograder.overview import overview
 from autograder.people import Person
 from autograder.records import Note, Record, digest_of, read_result
@@ -199,18 +205,23 @@ def test_no_name_is_a_formula(course, name):
     assert harmless("Ada O'Neil-Smith") == "Ada O'Neil-Smith"
 
 
-@pytest.mark.parametrize("text", ["a; =1", "a,+1", "a|\t@x", "a\n -1", "＝1", "a;＠x", "a\t\t\t=1"])
-def test_no_part_of_a_text_is_a_formula(text):
-    """Whatever a spreadsheet takes for the end of a cell."""
-    for cell in re.split(r"[;,|\t\r\n]", harmless(text)):
-        assert not cell.strip().startswith(tuple("=+-@＝＋－＠"))
+SIGNS = [chr(code) for code in range(0x110000) if unicodedata.normalize("NFKC", chr(code))[0] in "=+-@\u2212"]
+ENDS = [*";,|\t\r\n\0\v\f\x1e\x85"]
+UNSEEN = ["", " ", "\u00a0", "\u3000", "\u200b", "\ufeff", "\u202e", '"', ' " ', "\0", "\x1f\u2003"]
 
 
-def test_a_long_text_is_made_harmless_in_no_time():
-    started = time.monotonic()
-    for text in ("\t" * 200_000, " " * 200_000, "; " * 100_000):
-        harmless(text)
-    assert time.monotonic() - started < 2
+@pytest.mark.parametrize("sign", SIGNS)
+def test_no_part_of_a_text_is_a_formula(sign):
+    """Whatever a spreadsheet takes for the end of a cell or for nothing, and however wide the sign is."""
+    assert {*"=+-@＝＋－＠"} <= {*SIGNS}
+    for before in ["", *(f"a{end}" for end in ENDS)]:
+        for unseen in UNSEEN:
+            assert re.search(f"(^|[;,|\0-\x1f\x85])'[^a=]*{re.escape(sign)}", harmless(f"{before}{unseen}{sign}1"))
+
+
+def test_a_long_text_is_made_harmless_without_going_over_it_again_and_again():
+    for text in ("\t" * 300_000, " " * 300_000, "; " * 150_000, ' "' * 150_000):
+        run_limited(lambda text=text: len(harmless(text)), seconds=10, memory=200 << 20)
 
 
 def test_notes_and_what_was_refused_reach_gradebook_and_summary(course):
@@ -733,9 +744,29 @@ def test_what_a_third_of_the_class_has_is_left_out_and_that_is_said(root, course
 def test_of_what_is_too_long_little_is_remembered(tmp_path):
     (tmp_path / "long.py").write_text("x = 1\n" * 100_000)
     (tmp_path / "huge.py").write_bytes(b"#" * (9 << 20))
-    texts = {}
-    class_run._remember(texts, Student("s"), Intake(tmp_path, ("huge.py", "long.py"), (), (), ""))
-    assert set(texts["s"]) == {"long.py"} and len(texts["s"]["long.py"]) <= 100_001
+    others = [f"{number}.py" for number in range(50)]
+    for name in others:
+        (tmp_path / name).write_text("y = 2\n" * 10_000)
+    (tmp_path / "short.py").write_text("z = 3\n")
+    said = class_run._said(str(tmp_path), ["huge.py", "long.py", *others, "short.py"])
+    assert set(said) == {"long.py", *others, "short.py"} and said["short.py"] == "z = 3\n"
+    assert all(said.values()) and sum(map(len, said.values())) <= 200_100
+
+
+def test_what_takes_too_long_to_compare_is_told(root, course, class_folder, tmp_path, monkeypatch, capsys):
+    plain = class_run.code
+
+    def slow(text):
+        while text == SUBMISSIONS["bob"]:
+            pass
+        return plain(text)
+
+    monkeypatch.setattr(class_run, "code", slow)
+    monkeypatch.setattr(class_run, "MAX_SECONDS", 1)
+    grade(root, course, tmp_path / "out", class_folder, "--similar")
+    shown = capsys.readouterr()
+    assert "note: bob is not compared with the others: it took more than 1 s" in shown.err
+    assert "5 graded, 1 could not be graded" in shown.out
 
 
 def test_what_a_killed_grader_left_is_removed_and_what_a_living_one_has_is_not(tmp_path, monkeypatch):
@@ -756,6 +787,127 @@ def test_what_a_killed_grader_left_is_removed_and_what_a_living_one_has_is_not(t
         other.kill()
     with den():
         assert not theirs.exists()
+
+
+# Submissions that are hard to read
+
+
+def endless() -> None:
+    while True:
+        pass
+
+
+def grows() -> None:
+    kept = []
+    while True:
+        kept.append(bytes(1 << 20))
+
+
+def crashes() -> None:
+    os.abort()
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [(endless, "took more than 1 s"), (grows, "took more than 200 MiB of memory"), (crashes, "took more than")],
+)
+def test_a_submission_that_cannot_be_read_within_limits_is_reported_and_the_batch_goes_on(
+    root, course, class_folder, tmp_path, monkeypatch, harm, why
+):
+    """Whatever it is that nobody has thought of: here, a parser does it."""
+    plain = intake.find
+
+    def harmed(entries, *rest):
+        if any(entry.name == "src/harm.py" for entry in entries):
+            harm()
+        return plain(entries, *rest)
+
+    monkeypatch.setattr(intake, "find", harmed)
+    monkeypatch.setattr(intake, "MAX_SECONDS", 1)
+    monkeypatch.setattr(intake, "MAX_MEMORY", 200 << 20)
+    (class_folder / "bad/src").mkdir(parents=True)
+    (class_folder / "bad/src/harm.py").write_text(SPLIT + MERGE)
+    out = tmp_path / "out"
+    assert grade(root, course, out, class_folder) == 1
+    trouble = read_result(out / "bad/results.json")["extra_data"]["could_not_grade"]
+    assert re.fullmatch(rf"could not be read \({why}.*\); a person must look at it", trouble)
+    assert {name: read_result(out / name / "results.json")["score"] for name in SCORES} == SCORES
+
+
+def test_a_child_that_outlives_all_deadlines_is_reported_and_the_batch_goes_on(
+    root, course, class_folder, tmp_path, monkeypatch
+):
+    plain = Examiner.examine
+
+    def harmed(self, sitting, only=None):
+        if "more" in (sitting.submission.root / "src/attention.py").read_text():
+            endless()
+        return plain(self, sitting, only)
+
+    monkeypatch.setattr(Examiner, "examine", harmed)
+    monkeypatch.setattr(grade_module, "all_deadlines", lambda _: 20.0)
+    (class_folder / "bob/src/attention.py").write_text(SPLIT + "# more\n")
+    out = tmp_path / "out"
+    assert grade(root, course, out, class_folder) == 1
+    content = read_result(out / "bob/results.json")
+    assert "grading took more than 20 s and was stopped" in content["extra_data"]["could_not_grade"]
+    others = {name: score for name, score in SCORES.items() if name != "bob"}
+    assert {name: read_result(out / name / "results.json")["score"] for name in others} == others
+
+
+# Exports of others' submissions
+
+
+def posing_as(people: Sequence[str]) -> dict[str, str]:
+    files = {f"{name}/src/attention.py": SPLIT for name in (*people, "submission_9")}
+    return files | {"submission_metadata.yml": "submission_9:\n  :submitters:\n  - :name: Mallory\n"}
+
+
+def inner(text: str) -> bytes:
+    return zipped({"src/attention.py": text})
+
+
+POSING = {
+    "export": posing_as(["ada"]),
+    "export in a folder": {f"top/{name}": text for name, text in posing_as(["ada"]).items()},
+    "zips": {"ada.zip": inner(SPLIT), "zoe.zip": inner(SPLIT)},
+}
+
+
+@pytest.mark.parametrize("kind", ["zip", "folder"])
+@pytest.mark.parametrize("posing", POSING)
+def test_what_says_itself_who_is_in_it_replaces_no_result_of_another_path(
+    root, course, class_folder, tmp_path, capsys, kind, posing
+):
+    out, path = tmp_path / "out", tmp_path / ("mallory.zip" if kind == "zip" else "mallory")
+    if kind == "zip":
+        path.write_bytes(zipped(POSING[posing]))
+    else:
+        write_files(path, {name: as_bytes(content) for name, content in POSING[posing].items()})
+    grade(root, course, out, class_folder)
+    before = contents(out)
+    capsys.readouterr()
+    assert grade(root, course, out, path) == 2
+    told = capsys.readouterr().err.strip()
+    assert told.count("\n") == 0 and "mallory" in told and "(ada)" in told and "--replace" in told
+    assert contents(out) == before
+    assert grade(root, course, out, path, "--replace") == 0
+    assert read_result(out / "ada/results.json")["score"] == 4
+    assert grade(root, course, out, path) == 0  # by now, it is its own
+    assert grade(root, course, tmp_path / "other", path) == 0
+
+
+def as_bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+def test_a_path_that_somebody_names_may_replace_a_result(root, course, class_folder, tmp_path):
+    """A zip that arrives late, of one who was graded before."""
+    out = tmp_path / "out"
+    grade(root, course, out, class_folder)
+    (tmp_path / "bob.zip").write_bytes(inner(SPLIT + MERGE))
+    assert grade(root, course, out, tmp_path / "bob.zip") == 0
+    assert read_result(out / "bob/results.json")["score"] == 8
 
 
 # Clusters: real ones, of several processes on this machine
@@ -919,6 +1071,17 @@ def test_a_cluster_of_our_own_is_closed_to_others_and_leaves_nothing(root, cours
     (tmp_path / "temporary").mkdir()
     assert grade(root, course, tmp_path / "out", class_folder / "ada", "--dask", "local", "--jobs", "1") == 0
     assert knocked[0].startswith("tls://") and not list((tmp_path / "temporary").iterdir())
+
+
+def test_a_cluster_on_this_machine_shows_no_page_to_anybody():
+    """Any user of the machine can ask its ports who works on what."""
+    with cluster._made_here(1) as made, Client(made, set_as_default=False) as client:
+        ports = [made.scheduler.http_server.port]
+        ports += client.run(lambda dask_worker: dask_worker.http_server.port).values()
+        for port in ports:
+            for page in ("", "status", "info/main/workers.html", "json/identity.json", "metrics", "health"):
+                with pytest.raises(HTTPError, match="404"):
+                    urlopen(f"http://127.0.0.1:{port}/{page}", timeout=20)
 
 
 def test_no_scheduler_is_one_line(root, course, class_folder, tmp_path, capsys, monkeypatch):

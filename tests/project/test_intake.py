@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
+import shutil
 import socket
 import stat
 import struct
@@ -21,7 +23,7 @@ import pytest
 
 from autograder import entries, folders, intake, zips
 from autograder.errors import UserError
-from autograder.intake import Ignored, Intake, Refused, Section, take_in
+from autograder.intake import Ignored, Intake, Refused, Section, Source, take_in
 
 MIB = 1 << 20
 CODE = b"def attn_softmax(A):\n    return A.softmax(-1)\n"
@@ -285,10 +287,9 @@ def test_take_in_recodes_source_that_python_could_not_read(
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("x.py", b"# coding: latin-1\ns = 'caf\xe9'\n"),
-        ("x.py", b"#!/usr/bin/python\r# vim: set fileencoding=cp1252 :\r'\xe9'"),
-        ("x.py", b"# coding: utf-8x\n'\xe9'"),
         ("x.py", "s = 'é'\r\n".encode()),
+        ("x.py", "# coding: UTF-8\ns = 'é'".encode()),
+        ("x.py", codecs.BOM_UTF8 + "s = 'é'".encode()),
         ("x.params", b"\xff\xfe\xe9"),
         ("x.txt", b"caf\xe9"),
     ],
@@ -300,13 +301,51 @@ def test_take_in_leaves_other_bytes_alone(
     assert (into / name).read_bytes() == content
 
 
-def test_take_in_recodes_no_more_source_than_fits_in_memory(
-    hand_in: Callable[[bytes], Intake], into: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        (b"# coding: latin-1\ns = 'caf\xe9'\n", "# coding: utf-8\ns = 'café'\n"),
+        (b"#!/usr/bin/python\r# vim: set fileencoding=cp1252 :\r'\x80'", "\r# vim: set fileencoding=utf-8 :\r'€'"),
+        ("# coding=shift_jis\ns = '表'".encode("shift_jis"), "# coding=utf-8\ns = '表'"),
+        ("# -*- coding: ascii -*-\ns = 'é'".encode(), "# -*- coding: utf-8 -*-\ns = 'é'"),
+        ("# coding: koi8-r\ns = 'Я'".encode("utf-16"), "# coding: utf-8\ns = 'Я'"),
+    ],
+)
+def test_take_in_decodes_source_as_it_declares(
+    hand_in: Callable[[bytes], Intake], into: Path, content: bytes, kept: str
 ) -> None:
+    """All that comes later reads UTF-8, Python included, so that nothing else may be declared."""
+    hand_in(build(entry("x.py", content)))
+    assert (into / "x.py").read_bytes().decode().endswith(kept)
+    compile((into / "x.py").read_bytes(), "x.py", "exec")
+
+
+ODD = ("utf-7", "UTF7", "unicode_escape", "raw-unicode-escape", "idna", "punycode", "rot13", "hz", "utf-8x", "utf-16")
+
+
+@pytest.mark.parametrize("encoding", ODD)
+@pytest.mark.parametrize("before", ["", "#!/usr/bin/python\n", "\f \r\n", "\ufeff"])
+def test_take_in_leaves_out_a_file_in_an_odd_encoding(
+    hand_in: Callable[[bytes], Intake], into: Path, encoding: str, before: str
+) -> None:
+    """What it seems to say is not what Python would run."""
+    hidden = f"{before}# coding: {encoding}\nx = '+ACc-; y = 1 #'".encode()
+    taken = hand_in(build(entry("a.py", CODE), entry("b.py", hidden)))
+    why = f"it declares the encoding '{encoding}', in which code is not accepted; save it as UTF-8"
+    assert taken.files == ("a.py",)
+    assert taken.notes == (f"b.py was left out: {why}",)
+    assert taken.ignored == (Ignored("b.py", f"not opened, because {why}"),)
+
+
+def test_take_in_leaves_out_source_that_is_too_long_to_decode(
+    hand_in: Callable[[bytes], Intake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python would read it in whatever encoding it declares."""
     monkeypatch.setitem(intake.MAX_TEXT, ".py", 4)
     taken = hand_in(build(entry("a.py", b"#\xe9\xe9\xe9"), entry("b.py", b"#\xe9\xe9\xe9\xe9")))
     assert taken.notes == ("a.py is not UTF-8; it was read as Latin-1",)
-    assert (into / "b.py").read_bytes() == b"#\xe9\xe9\xe9\xe9"
+    assert taken.files == ("a.py",)
+    assert [one.name for one in taken.ignored] == ["b.py"]
 
 
 # What is left out
@@ -863,10 +902,10 @@ def unreadable(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for function in ("open", "scandir"):
         plain = getattr(os, function)
 
-        def guarded(path: Any, *rest: Any, plain: Any = plain) -> Any:
-            if isinstance(path, Path) and path.name == name:
+        def guarded(path: Any, *rest: Any, plain: Any = plain, **options: Any) -> Any:
+            if isinstance(path, Path | str) and Path(path).name == name:
                 raise PermissionError(13, "Permission denied")
-            return plain(path, *rest)
+            return plain(path, *rest, **options)
 
         monkeypatch.setattr(os, function, guarded)
 
@@ -894,7 +933,7 @@ def test_take_in_refuses_a_zip_it_cannot_read(
         (lambda path: path.write_bytes(CODE + b"#"), f"lies about its size: it holds more than {len(CODE)} bytes"),
         (lambda path: path.write_bytes(b""), f"lies about its size: it holds less than {len(CODE)} bytes"),
         (lambda path: (path.with_name("b").write_bytes(CODE), path.with_name("b").replace(path)), "was changed while"),
-        (lambda path: (path.unlink(), path.symlink_to("/etc/passwd")), "cannot be read (Too many levels"),
+        (lambda path: (path.unlink(), path.symlink_to("/etc/passwd")), "was changed while"),
         (lambda path: (path.unlink(), os.mkfifo(path)), "was changed while it was read; hand it in again"),
         (lambda path: path.unlink(), "cannot be read (No such file"),
     ],
@@ -909,6 +948,47 @@ def test_take_in_refuses_files_that_change_meanwhile(
     hw = spread(tmp_path / "hw", {"a.py": CODE})
     monkeypatch.setattr(intake, "refuse_collisions", lambda entries: swap(hw / "a.py"))
     assert refusal(hw).startswith(f"'a.py' {message}")
+
+
+@pytest.mark.parametrize("when", ["before it is listed", "before it is read"])
+@pytest.mark.parametrize("other", ["a link", "another folder"])
+def test_take_in_follows_no_link_that_takes_a_folders_place(
+    tmp_path: Path, refusal: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch, when: str, other: str
+) -> None:
+    """The owner of a folder can swap parts of it at any moment: only what was seen is read, and no link leads away."""
+    hw = spread(tmp_path / "hw", {"deep/src/a.py": CODE})
+    spread(tmp_path / "secret", {"src/a.py": CODE})
+    looked = []
+
+    def swap(*_: object) -> None:
+        if not looked:
+            looked.append(1)
+            (hw / "deep").rename(tmp_path / "away")
+            if other == "a link":
+                (hw / "deep").symlink_to(tmp_path / "secret")
+            else:
+                shutil.copytree(tmp_path / "secret", hw / "deep")
+
+    if when == "before it is listed":
+        monkeypatch.setattr(folders, "left_behind", swap)
+    else:
+        monkeypatch.setattr(intake, "refuse_collisions", swap)
+    named = "'deep/src/a.py'" if when == "before it is read" and other == "another folder" else "'deep'"
+    assert refusal(hw) == f"{named} was changed while it was read; hand it in again"
+    assert looked
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "file", "members"])
+def test_take_in_follows_no_link_below_the_path_that_was_named(tmp_path: Path, into: Path, kind: str) -> None:
+    secret = spread(tmp_path / "secret", {"a.py": CODE, "b/a.py": CODE, "c.zip": build(entry("a.py", CODE))})
+    named = spread(tmp_path / "class", {"other.py": CODE})
+    (named / "inner").symlink_to(secret)
+    path = {"folder": "b", "zip": "c.zip", "file": "a.py", "members": "."}[kind]
+    members = (("a.py", "a.py"),) if kind == "members" else ()
+    assert take_in(Source(secret / path, members=members), into).files == ("a.py",)
+    (into / "a.py").unlink()
+    with pytest.raises(Refused, match=r"'class/inner' was changed while it was read|'inner' is a symbolic link"):
+        take_in(Source(named / "inner" / path, named, members=members), into)
 
 
 def test_take_in_unpacks_into_a_folder_inside_the_submission(tmp_path: Path) -> None:

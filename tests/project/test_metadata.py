@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from autograder import metadata
 from autograder.course import Platform, read_course
 from autograder.gradescope import fallback
 from autograder.metadata import read_metadata
@@ -39,6 +40,13 @@ def test_who_and_when(read):
     found = read(ON_TIME)
     assert (found.student.name, found.student.email) == ("Ada; Bob�", "ada@example.edu; bob@example.edu")
     assert (found.student.late, found.seconds_late, found.trouble) == ("", 0, "")
+
+
+def test_metadata_without_end_are_not_read(read, monkeypatch):
+    monkeypatch.setattr(metadata, "LARGEST", 1 << 20)
+    found = read(ON_TIME | {"previous_submissions": ["x" * (1 << 20)]})
+    assert found.trouble == "submission_metadata.json is larger than 1 MiB and was not read"
+    assert found.student.people == () and read(ON_TIME).trouble == ""
 
 
 def test_lateness_goes_by_the_clock_and_not_by_the_zone(read):

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder import wire
+from autograder import batch, checks, remote, wire
 from autograder.batch import Task, _Standing, examine_in_workers
 from autograder.checks import answer
 from autograder.course import PARTS
@@ -152,6 +153,61 @@ def test_a_child_of_ours_that_dies_loses_its_submission_only(capfd):
     found = examine_with(examine, [Task(str(number), ()) for number in range(8)])
     assert found == {number: [] if number in (3, 5) else [str(number)] for number in range(8)}
     assert "a fault of ours" in capfd.readouterr().err
+
+
+def test_a_child_of_ours_that_outlives_all_deadlines_is_killed_and_loses_its_submission_only():
+    def examine(sitting):
+        while sitting.submission.root == "1":
+            pass
+        return [Outcome("split_heads", "public", sitting.submission.root, "", "passed")]
+
+    examiner, tasks, lost = SimpleNamespace(examine=examine), [Task(str(number), ()) for number in range(5)], []
+    examining = examine_in_workers(
+        examiner,  # type: ignore[arg-type]
+        lambda task, _: Sitting(None, task),  # type: ignore[arg-type]
+        tasks,
+        2,
+        seconds=2,
+        lost=lost.append,
+    )
+    found = {position: [outcome.name for outcome in outcomes] for position, outcomes, _ in examining}
+    assert found == {number: [] if number == 1 else [str(number)] for number in range(5)}
+    assert len(lost) == 1
+
+
+def test_a_child_of_ours_has_a_memory_limit(monkeypatch, capfd):
+    monkeypatch.setattr(batch, "MEMORY", 100 << 20)
+
+    def examine(sitting):
+        size = (200 if sitting.submission.root == "1" else 20) << 20
+        return [Outcome("split_heads", "public", str(len(bytearray(size)) >> 20), "", "passed")]
+
+    assert examine_with(examine, [Task(str(number), ()) for number in range(3)]) == {0: ["20"], 1: [], 2: ["20"]}
+    assert "MemoryError" in capfd.readouterr().err
+
+
+def test_replies_that_would_fill_the_grader_end_their_exercise_only(channel, monkeypatch):
+    monkeypatch.setattr(remote, "MOST_KEPT", 1 << 20)
+    channel.begin("attn_softmax", "public")
+    large = Request("call", "attn_softmax", arguments=(torch.zeros(2, 50_000),))  # 400 kB come back
+    replies = channel.perform_all([large] * 5)
+    assert [type(reply) for reply in replies] == [Reply, Reply, Trouble]
+    assert replies[-1].text == "your code returned more than 1 MB in one exercise and was stopped"
+    assert channel.perform_all([softmax(2)]) == [replies[-1]]
+    channel.begin("merge_heads", "public")
+    channel.begin("attn_softmax", "hidden")
+    channel.given_up.clear()
+    assert isinstance(channel.perform_all([softmax(2)])[0], Reply)
+
+
+def test_answers_are_given_up_when_another_exercise_begins(channel):
+    case = Case("one", {"A": torch.zeros(2, 3)}, torch.empty(0))
+    submission = Submission(channel)
+    submission._begin("attn_softmax", "public")
+    value = weakref.ref(checks.answer(submission, EXERCISES["attn_softmax"], case))
+    assert value() is checks.answer(submission, EXERCISES["attn_softmax"], case)
+    submission._begin("merge_heads", "public")
+    assert value() is None
 
 
 def test_a_child_that_died_between_two_submissions_loses_neither():

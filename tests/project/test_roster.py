@@ -548,3 +548,62 @@ def test_take_in_refuses_canvas_files_that_are_links_or_gone(tmp_path: Path, tak
 def test_read_roster_takes_a_zip_with_other_files_as_one_submission(tmp_path: Path, files: Files) -> None:
     (tmp_path / "alice.zip").write_bytes(zipped(files))
     assert ids(read_roster([tmp_path / "alice.zip"])) == ["alice"]
+
+
+def test_read_roster_gives_a_class_that_takes_too_long_to_read_a_line(
+    handed_over: Callable[[Files], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(*_: object, **__: object) -> None:
+        while True:
+            pass
+
+    path = handed_over({"submission_1/a.py": b"", "submission_metadata.yml": b"submission_1:\n"})
+    monkeypatch.setattr(roster, "_plain", endless)
+    monkeypatch.setattr(roster, "MAX_SECONDS", 1)
+    with pytest.raises(UserError, match=r"'hw2(\.zip)?' took more than 1 s to read; is it what you meant\?"):
+        read_roster([path])
+
+
+def test_read_roster_looks_no_further_into_one_of_several_zips_than_a_submission_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take: Callable[[Entry], Intake]
+) -> None:
+    """A directory of 64 MiB is for a class, and a class is the one path given."""
+    names = [f"submission_1/{number}.py" for number in range(2_000)]
+    files = dict.fromkeys(names, b"") | {"submission_metadata.yml": b"submission_1:\n"}
+    paths = [tmp_path / "hw1.zip", tmp_path / "hw2.zip"]
+    for path in paths:
+        path.write_bytes(zipped(files))
+    assert len(read_roster(paths[:1])) == 1 and read_roster(paths[:1])[0].source.folder
+    read: list[int] = []
+    monkeypatch.setattr(zips, "_record", lambda *_: read.append(1))
+    found = read_roster(paths)
+    assert not read and [entry.source.folder for entry in found] == ["", ""]
+    with pytest.raises(Refused, match="more than 2,000 files and folders; hand in only your own work"):
+        take(found[0])
+
+
+def test_read_roster_follows_no_link_that_takes_a_folders_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take: Callable[[Entry], Intake]
+) -> None:
+    spread(tmp_path / "others", {"bob/x.py": b"", "cleo/x.py": b""})
+    path = spread(tmp_path / "hw", {"inner/ada/x.py": b"", "inner/dan/x.py": b""})
+    entries = read_roster([path])
+    assert [entry.student.id for entry in entries] == ["ada", "dan"]
+    (path / "inner").rename(tmp_path / "away")
+    (path / "inner").symlink_to(tmp_path / "others")
+    for entry in entries:
+        with pytest.raises(Refused, match="'hw/inner' was changed while it was read"):
+            take(entry)
+    (path / "inner").unlink()
+    (tmp_path / "away").rename(path / "inner")
+    plain = roster._level_of_folder
+
+    def swapped(folder: Path, *rest: object) -> object:
+        if folder.name == "inner":
+            folder.rename(tmp_path / "away")
+            folder.symlink_to(tmp_path / "others")
+        return plain(folder, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(roster, "_level_of_folder", swapped)
+    (entry,) = read_roster([path])
+    assert "was changed while it was read" in entry.source.refusal
