@@ -50,7 +50,9 @@ def tag(name: str, /, *content: object, **attributes: object) -> Html:
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return Html(f"<{name}{written}>" if name in _VOID else f"<{name}{written}>{''.join(map(escaped, content))}</{name}>")
+    return Html(
+        f"<{name}{written}>" if name in _VOID else f"<{name}{written}>{''.join(map(escaped, content))}</{name}>"
+    )
 
 
 @cache
