@@ -1,5 +1,5 @@
-"""A student of the original course: its model, saved by torch.save with its buffers, and its evaluation, one question at
-a time and without keys or values kept. Written from what is known of it, so that it shares no line with our own.
+"""A student of the original course: its model, saved by torch.save with its buffers, and its evaluation, one question
+at a time, in which everything is computed anew for every character. It is written from what is known of the original.
 
 `submission(world, ...)` trains the three models for a few steps and predicts with them.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy
 
-MODEL = '''
+MODEL = """
 import math
 
 import torch
@@ -121,7 +121,7 @@ def predict(model, stoi, line):
 
 def vocabulary(text):
     return {ch: i for i, ch in enumerate(["\\u25A1", "\\u2047", *sorted(set(text))])}
-'''
+"""
 RUN = """
 import argparse
 
@@ -197,7 +197,7 @@ def submission(
     files = {"src/model.py": MODEL.encode(), "src/run.py": run.replace("WIDTH", str(width)).encode()}
     lines = {"dev": [f"{q}\t{p}\n" for q, p in world["dev"]], "test": [f"{q}\n" for q, _ in world["test"]]}
     for number, (params, predictions) in enumerate(VARIANTS.items()):
-        sizes = dict(block_size=block, n_layer=layers, n_head=heads, n_embd=width, rope="rope" in params)
+        sizes = {"block_size": block, "n_layer": layers, "n_head": heads, "n_embd": width, "rope": "rope" in params}
         model = trained(world, steps, number, **sizes)
         files[f"{params}.params"] = saved(model.state_dict())
         for split, questions in lines.items():
