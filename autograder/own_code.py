@@ -85,11 +85,14 @@ def makes_them_again(submission: Submission, item: Item, found: Files) -> None:
         numbers = parameters.scrambled(seed) if scrambled else parameters.nudged(seed)
         script = _script(item, code, numbers, part, found.known)
         seconds = max(1, item.deadline * len(part.questions) // asked)
-        replies[parts.index(part), scrambled] = submission.run(script, seconds)
+        reply = submission.run(script, seconds)
+        if isinstance(reply, CheckFailed) and not scrambled:  # with nonsense it may fail, but not with its own numbers
+            _say_what_is_not_there(item, code, reply)
+            raise reply
+        replies[parts.index(part), scrambled] = reply
     # Judged in one order, so that the same submission is told the same.
-    plain = [replies[place, False] for place in range(len(parts))]
-    _say_what_is_not_there(item, code, plain)
-    _judge(item, parts, [_lines(item, part, reply) for part, reply in zip(parts, plain, strict=True)])
+    made = [_lines(item, part, replies[place, False]) for place, part in enumerate(parts)]
+    _judge(item, parts, made)
     if again is not None:
         refuse_unlearnt(item, again, replies[parts.index(again), True])
 
@@ -123,10 +126,9 @@ def code_of(submission: Submission, item: Item) -> Code:
 _IMPORTED = re.compile(r"^(?:from[ \t]++(\w++)[\w.]*+[ \t]++import\b|import[ \t]++(\w++))", re.MULTILINE)
 
 
-def _say_what_is_not_there(item: Item, code: Code, replies: Sequence[Reply | CheckFailed]) -> None:
+def _say_what_is_not_there(item: Item, code: Code, stopped: CheckFailed) -> None:
     """Python stops at the first module that is missing. If it did, all of them are named, by what the files say."""
-    stopped = [reply.finding for reply in replies if isinstance(reply, CheckFailed)]
-    if not any("ModuleNotFoundError" in f"{one.headline} {one.where}" for one in stopped):
+    if "ModuleNotFoundError" not in f"{stopped.finding.headline} {stopped.finding.where}":
         return
     there = {Path(name).stem for name in code} | {Path(name).parent.name for name in code} | sys.stdlib_module_names
     missing: dict[str, str] = {}
@@ -156,9 +158,8 @@ def _script(item: Item, code: Code, content: bytes, part: Part, known: HeldOut) 
 
 
 def _lines(item: Item, part: Part, reply: Reply | CheckFailed) -> list[str]:
-    if isinstance(reply, CheckFailed):
-        raise reply
-    lines = lines_of(reply.value) if isinstance(reply.value, str) else []
+    value = reply.value if isinstance(reply, Reply) else None
+    lines = lines_of(value) if isinstance(value, str) else []
     if len(lines) != len(part.lines):
         say("values", item, f"your {SCRIPT} does not write one line for each question of {part.split}")
     return lines
@@ -180,7 +181,7 @@ def _judge(item: Item, parts: Sequence[Part], again: Sequence[Sequence[str]]) ->
 
 def refuse_unlearnt(item: Item, part: Part, scrambled: Reply | CheckFailed) -> None:
     """Some right answers come by chance, above all those that are frequent; more of them must come from the numbers."""
-    value = None if isinstance(scrambled, CheckFailed) else scrambled.value  # to fail with nonsense is only right
+    value = scrambled.value if isinstance(scrambled, Reply) else None  # to fail with nonsense is only right
     again = lines_of(value) if isinstance(value, str) else []
     if len(again) != len(part.lines):
         again = [""] * len(part.lines)

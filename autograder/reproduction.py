@@ -27,6 +27,7 @@ from autograder.parameters import Unfit, read_parameters
 from autograder.predictions import ENDINGS, Files, accuracy, aligned, files_of, percent, say
 from autograder.submission import Submission
 
+SECONDS = 180  # of processor time that computing may take: a large model, twice as large as the original's, takes 30
 MEMORY = 1 << 30  # bytes that computing may take: a file of 64 MiB, several times, and what is kept of the texts
 SHOWN = 40  # letters of a prediction
 
@@ -105,10 +106,11 @@ def _in_a_child(item: Item, found: Files) -> dict[str, Any]:
         except Unlike as unlike:
             return {"unlike": str(unlike)}
 
+    seconds = min(SECONDS, item.deadline)
     try:
-        return cast(dict[str, Any], apart(work, item.deadline, MEMORY))
+        return cast(dict[str, Any], apart(work, seconds, MEMORY))
     except Exceeded as exceeded:
-        limit = f"{item.deadline} s" if exceeded.what == "time" else f"{MEMORY >> 30} GB of memory"
+        limit = f"{seconds} s" if exceeded.what == "time" else f"{MEMORY >> 30} GB of memory"
         say(
             "property",
             item,
