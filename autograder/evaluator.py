@@ -269,9 +269,7 @@ def angles(places: Tensor, size: int) -> Tensor:
 def rotated(x: Tensor, turned: Tensor, way: Way) -> Tensor:
     """Pairs of features, turned by their place; x is (rows, heads, new, head size)."""
     turned = turned if turned.dim() == 2 else turned[:, None]  # (new, pairs), or (rows, 1, 1, pairs)
-    if way.halves:
-        first, second = x.chunk(2, dim=-1)
-        found = torch.complex(first.contiguous(), second.contiguous()) * turned
-        return torch.cat((found.real, found.imag), dim=-1)
-    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
-    return torch.view_as_real(pairs * turned).flatten(-2)
+    one, other = x.chunk(2, dim=-1) if way.halves else x.unfold(-1, 2, 2).unbind(dim=-1)
+    found = torch.complex(one, other) * turned
+    both = found.real, found.imag
+    return torch.cat(both, dim=-1) if way.halves else torch.stack(both, dim=-1).flatten(-2)
