@@ -112,21 +112,25 @@ def encode(line, stoi):
 
 
 @torch.no_grad()
-def answer(model, line, stoi):
-    text, places = encode(line, stoi), list(stoi)
-    start = len(text)
-    while len(text) < start + 32:
-        text.append(int(model(torch.tensor([text]))[0, -1].argmax()))
-        if text[-1] == stoi["\u2047"]:
-            break
-    return "".join(places[number] for number in text[start:]).split("\u2047")[0]
+def answers(model, lines, stoi):
+    # Questions of one length together.
+    characters, found = list(stoi), {}
+    texts = [encode(line, stoi) for line in lines]
+    for length in sorted(set(map(len, texts))):
+        rows = [row for row, text in enumerate(texts) if len(text) == length]
+        batch = torch.tensor([texts[row] for row in rows])
+        while batch.size(1) < length + 32 and not (batch[:, length:] == stoi["\u2047"]).any(1).all():
+            batch = torch.cat((batch, model(batch)[:, -1:].argmax(-1)), 1)
+        for row, text in zip(rows, batch[:, length:].tolist(), strict=True):
+            found[row] = "".join(characters[number] for number in text).split("\u2047")[0]
+    return [found[row] for row in range(len(lines))]
 """
 RUN = """
 import argparse
 
 from safetensors.torch import load_file
 
-from model import GPT, answer, vocabulary
+from model import GPT, answers, vocabulary
 
 parser = argparse.ArgumentParser()
 for name in ("function", "variant", "pretrain_corpus_path"):
@@ -138,8 +142,8 @@ stoi = vocabulary(open(args.pretrain_corpus_path, encoding="utf-8").read())
 model = GPT(len(stoi), args.variant == "rope")
 model.load_state_dict(load_file(args.reading_params_path))
 with open(args.outputs_path, "w", encoding="utf-8") as out:
-    for line in open(args.eval_corpus_path, encoding="utf-8"):
-        out.write(answer(model, line, stoi) + "\\n")
+    for text in answers(model, list(open(args.eval_corpus_path, encoding="utf-8")), stoi):
+        out.write(text + "\\n")
 """
 OWN_MODEL = f"""
 import torch
@@ -259,8 +263,7 @@ def _handed_in(seed, old, share):
         teach(model, student["encode"], stoi, wanted(draw, share if number else 0.05))
         files[f"{params}.params"] = in_file(model.state_dict(), old)
         for split, lines in LINES.items():
-            made = [student["answer"](model, line, stoi) for line in lines]
-            files[f"{predictions}.{split}.predictions"] = lines_file(made)
+            files[f"{predictions}.{split}.predictions"] = lines_file(student["answers"](model, lines, stoi))
     return files | {"london_baseline_accuracy.txt": london()}
 
 
