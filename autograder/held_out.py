@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,24 +25,15 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldOut:
-    """All questions of a term. Whoever has the answers draws samples that nobody else can foresee."""
+    """All questions of a term."""
 
     dev: tuple[Question, ...]
     test: tuple[Question, ...]
     vocabulary: str = ""  # every character of the corpus, once, in order
-    key: bytes = b""
     term: str = ""
 
     def of(self, split: Split) -> tuple[Question, ...]:
         return self.dev if split == "dev" else self.test
-
-    def sample(self, purpose: str, count: int, size: int) -> list[int]:
-        """The same for every submission of a term: handing in again does not draw again."""
-        return sorted(random.Random(self.seed(purpose)).sample(range(count), min(size, count)))
-
-    def seed(self, purpose: str) -> int:
-        assert self.key, "only who has the answers can draw"
-        return int.from_bytes(hmac.digest(self.key, purpose.encode(), "sha256"), "big")
 
 
 Answers = Callable[[], HeldOut]  # raises UserError where there are none
@@ -54,8 +42,7 @@ Answers = Callable[[], HeldOut]  # raises UserError where there are none
 def read_answers(path: Path) -> HeldOut:
     """Read answers.json; whatever is wrong with it is one line."""
     try:
-        content = path.read_bytes()
-        data = json.loads(content)
+        data = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"{PLACE} is missing, so that predictions cannot be graded; run: {MAKE}") from None
     except (OSError, ValueError) as error:
@@ -63,7 +50,7 @@ def read_answers(path: Path) -> HeldOut:
     if not isinstance(data, dict) or not isinstance(data.get("vocabulary"), str) or not data["vocabulary"]:
         raise _broken("has no 'vocabulary', the characters of the corpus")
     dev, test = (_questions(data.get(split), split) for split in SPLITS)
-    return HeldOut(dev, test, data["vocabulary"], hashlib.sha256(content).digest(), str(data.get("term", "")))
+    return HeldOut(dev, test, data["vocabulary"], str(data.get("term", "")))
 
 
 def _questions(pairs: Any, split: str) -> tuple[Question, ...]:

@@ -1,216 +1,168 @@
-"""Are predictions those of the submitted parameters? The student's own code makes a sample of them again.
+"""Are predictions those of the submitted parameters? And how many of them are right?
 
-It runs where neither the corpus nor the predictions are, twice for each file: with the parameters, and with the same
-numbers in another order. With the first, what was handed in must come out; with the second, it must not: answers
-that do not depend on the parameters were not learnt. Where too few are right to tell, the second is not done.
+The grader computes them from the numbers alone (see `evaluator`), all of them; what was handed in must agree, and the
+accuracy is that of what was computed. No code of a student's runs for this.
+Parameters of another architecture cannot be computed with, and a model with the course's names may still compute
+otherwise. Then the student's own run.py makes the predictions that count once more (see `own_code`), which shows that
+code and parameters belong together, but not that anything was learnt: a person must look, and until then no points
+are given for what the grader could not compute.
 """
 
 from __future__ import annotations
 
-import math
-import re
-import secrets
-import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
+from typing import Any, NoReturn, cast
+from weakref import WeakKeyDictionary
 
+from autograder import own_code
+from autograder.agreement import compared
+from autograder.checkpoint_names import Unlike
 from autograder.course import PARAMS, Course, Item
+from autograder.evaluator import Decoded, decode
 from autograder.exercises import PREDICTIONS
-from autograder.findings import MISSING, CheckFailed, Measure
-from autograder.held_out import SPLITS, Answers, HeldOut, Question, Split
-from autograder.perform import Reply, Script
-from autograder.predictions import (
-    DATA,
-    ENDINGS,
-    accuracy,
-    files_of,
-    is_right,
-    lines_of,
-    normalised,
-    parameters_of,
-    say,
-)
-from autograder.submission import THERE, Submission
+from autograder.findings import CheckFailed, Measure
+from autograder.forks import TooMuch, run_limited
+from autograder.held_out import SPLITS, Answers, Split
+from autograder.parameters import Unfit, read_parameters
+from autograder.predictions import ENDINGS, Files, accuracy, aligned, files_of, percent, say
+from autograder.submission import Submission
 
-SCRIPT, CORPUS = "src/run.py", "wiki.txt"
-MAX_CODE = 1 << 20  # bytes of all modules in src/ together
-RUNS = 4  # two files, two kinds of parameters
-UNLIKE = 0.05  # of the sample may differ, for rounding; and one in any case
-LOST = 0.02  # of the sample may be right as handed in, and wrong when made again; and one in any case
-UNLEARNT = 0.25  # of the right answers may come out of scrambled parameters,
-CHANCE = 1e-5  # or more, if that is chance:
-LUCK = 0.1  # the least that an answer may be right by chance
+SECONDS = 180  # of processor time that computing may take: a large model, twice as large as the original's, takes 30
+MEMORY = 1 << 30  # bytes that computing may take: a file of 64 MiB, several times, and what is kept of the texts
 SHOWN = 40  # letters of a prediction
-NAMED = 4  # modules that are missing
 
 
 @dataclass(frozen=True)
-class _Sampled:
-    """Some of the lines of one file, and what they answer."""
+class Judged:
+    """What was found out about one exercise: the accuracies that count, or why a person must look."""
 
-    split: Split
-    questions: list[Question]
-    lines: list[str]
+    accuracy: Mapping[Split, float]
+    own: str = ""  # in what the architecture is another one
 
-    def text(self) -> str:
-        """As in the file that students have, but for the answers: code may treat a line with a tab otherwise."""
-        mark = "\t?" if self.split == "dev" else ""
-        return "".join(f"{question.text}{mark}\n" for question in self.questions)
+
+_JUDGED: WeakKeyDictionary[Submission, dict[str, Judged]] = WeakKeyDictionary()
 
 
 def are_reproduced(submission: Submission, slug: str, course: Course, answers: Answers) -> None:
-    """With the submitted parameters, the submitted code predicts again what was handed in."""
-    item = course.items[slug]
+    """The submitted parameters give the predictions that were handed in."""
+    item, judged = course.items[slug], _JUDGED.setdefault(submission, {})
+    judged.pop(slug, None)
     found = files_of(submission, item, answers)
-    known = found.known
-    parameters = parameters_of(item, found.params)
-    code = _code(submission, item)
-    sampled = {split: _sampled(split, found.lines[split], slug, course, known) for split in SPLITS}
-    kinds = (False, True) if _could_be_refused(sampled.values()) else (False,)
-    runs = [(split, scrambled) for split in SPLITS for scrambled in kinds]
-    secrets.SystemRandom().shuffle(runs)  # so that code cannot count which one it is in
-    replies: dict[tuple[Split, bool], Reply | CheckFailed] = {}
-    for split, scrambled in runs:
-        # Made anew each time: a container has no room for several of these.
-        numbers = (parameters.scrambled if scrambled else parameters.nudged)(known.seed(f"{slug} {scrambled}"))
-        script = _script(item, code, numbers, sampled[split], known)
-        replies[split, scrambled] = submission.run(script, max(1, item.deadline // RUNS))
-    # Judged in one order, so that the same submission is told the same.
-    _say_what_is_not_there(item, code, [replies[split, False] for split in SPLITS])
-    differing = sum(_differing(item, sampled[split], _lines(replies[split, False])) for split in SPLITS)
-    right = [one for split in SPLITS if True in kinds for one in _right(sampled[split], replies[split, True])]
-    for group in (*SPLITS, "all"):
-        _refuse_unlearnt(item, [one for one in right if group in (one.split, "all")])
-    total = sum(len(one.lines) for one in sampled.values())
-    submission.note(f"{total - differing} of {total} sampled predictions reproduced", always=True)
-    submission.measured(Measure(accuracy(found.lines["test"], known.test)))  # now that it is known to be theirs
-
-
-def _code(submission: Submission, item: Item) -> dict[str, Path | bytes]:
-    """The modules that may be imported, under the names that they have in the submission; nothing else of it."""
-    script = submission.handed_in(SCRIPT)
-    if script is None:
-        say("missing", item, f"{SCRIPT} is not in your submission; your own code is to make your predictions again")
-    root = submission.root
-    modules = {path.relative_to(root).as_posix(): path for path in sorted(script.parent.rglob("*.py"))}
-    if sum(path.stat().st_size for path in modules.values()) > MAX_CODE:
-        say("shape", item, f"src/ holds more than {MAX_CODE >> 20} MiB of code; tables belong elsewhere")
-    return {**modules}
-
-
-_IMPORTED = re.compile(r"^(?:from[ \t]+(\w+)[\w.]*[ \t]+import\b|import[ \t]+(\w+))", re.MULTILINE)
-
-
-def _say_what_is_not_there(item: Item, code: dict[str, Path | bytes], replies: Sequence[Reply | CheckFailed]) -> None:
-    """Python stops at the first module that is missing. If it did, all of them are named, by what the files say."""
-    stopped = [reply.finding for reply in replies if isinstance(reply, CheckFailed)]
-    if not any("ModuleNotFoundError" in f"{one.headline} {one.where}" for one in stopped):
+    computed = _computed(item, found)
+    if isinstance(computed, str):
+        submission.note(f"an architecture of its own ({computed}): a person must look at src/", always=True)
+        own_code.makes_them_again(submission, item, found)
+        handed_in = {split: accuracy(found.lines[split], found.known.of(split)) for split in SPLITS}
+        judged[slug] = Judged(handed_in, own=computed)
         return
-    there = {Path(name).stem for name in code} | {Path(name).parent.name for name in code} | sys.stdlib_module_names
-    missing: dict[str, str] = {}
-    for name, source in code.items():
-        text = source.read_text(errors="replace") if isinstance(source, Path) else ""
-        for found in _IMPORTED.finditer(text):
-            module = found[1] or found[2]
-            if module not in there and not module.startswith("_") and find_spec(module) is None:
-                missing.setdefault(module, name)
-    if missing:
-        each = [f"{MISSING}{module}, which {user} imports" for module, user in missing.items()]
-        more = [f"and {len(each) - NAMED} more; see the imports in your files"] if len(each) > NAMED else []
-        count = "a module is" if len(each) == 1 else f"{len(each)} modules are"
-        say("missing", item, f"{SCRIPT} could not be run: {count} missing", *each[:NAMED], *more, *THERE)
+    try:
+        differing = sum(_differing(item, split, found, computed[split]) for split in SPLITS)
+    except CheckFailed as differ:
+        _say_whose_they_are(submission, item, found, differ)
+    judged[slug] = Judged({split: accuracy(computed[split], found.known.of(split)) for split in SPLITS})
+    total = sum(len(found.known.of(split)) for split in SPLITS)
+    submission.note(f"{total - differing} of {total} predictions agree with the parameters", always=True)
+    submission.measured(Measure(judged[slug].accuracy["test"]))
 
 
-def _sampled(split: Split, lines: list[str], slug: str, course: Course, known: HeldOut) -> _Sampled:
-    questions = known.of(split)
-    places = known.sample(f"{slug} {split}", len(questions), course.sample)
-    return _Sampled(split, [questions[n] for n in places], [lines[n] for n in places])
+def reach_the_threshold(submission: Submission, slug: str, course: Course, answers: Answers) -> None:
+    """Enough of what was computed is right; both accuracies are told."""
+    item, split = course.items[slug], PREDICTIONS[slug][1]
+    files_of(submission, item, answers)  # says what is missing, if anything is
+    judged = _JUDGED.get(submission, {}).get(slug)
+    if judged is None:
+        say("waiting", item, "not counted, because the predictions are not those of the parameters")
+    told = f"dev {percent(judged.accuracy['dev'])}, test {percent(judged.accuracy['test'])}"
+    if item.threshold is not None and judged.accuracy[split] < item.threshold:
+        wanted = f"{split} accuracy {percent(judged.accuracy[split])}, {percent(item.threshold)} asked for"
+        say("values", item, wanted, f"{told}.")
+    if item.threshold is not None and judged.own:
+        say(
+            "waiting",
+            item,
+            "the course staff decide about these points",
+            f"{item.file(PARAMS)} does not fit the model of the handout: {judged.own}. So the grader cannot compute "
+            f"your accuracy from the parameters.",
+            f"The files that you handed in say {told}. The staff have been told to read your code.",
+        )
+    submission.note(told, always=True)
 
 
-def _script(item: Item, code: dict[str, Path | bytes], content: bytes, sampled: _Sampled, known: HeldOut) -> Script:
-    """The command line of the handout, in a folder that has nothing but what is named on it."""
-    params, questions, output = item.file(PARAMS), DATA[sampled.split], item.file(ENDINGS[sampled.split])
-    options = ("--reading_params_path", params, "--eval_corpus_path", questions, "--outputs_path", output)
-    return Script(
-        next(name for name in code if f"/{name}".endswith(f"/{SCRIPT}")),
-        ("evaluate", PREDICTIONS[item.slug][0], CORPUS, *options),
-        output,
-        code | {CORPUS: known.vocabulary.encode(), questions: sampled.text().encode(), params: content},
+def _say_whose_they_are(submission: Submission, item: Item, found: Files, differ: CheckFailed) -> NoReturn:
+    """The parameters give other predictions. Those of the student's own code may still be honest work."""
+    try:
+        own_code.makes_them_again(submission, item, found)
+    except CheckFailed:
+        raise differ from None
+    submission.note(
+        "its own code computes otherwise than the model of the course: a person must look at src/", always=True
+    )
+    say(
+        "waiting",
+        item,
+        "the course staff decide about these points",
+        "Your own code makes the predictions that you handed in, but the model of the handout does not make them from "
+        f"{item.file(PARAMS)}. Does your model compute something else?",
+        "The staff have been told to read your code.",
     )
 
 
-def _differing(item: Item, sampled: _Sampled, again: list[str]) -> int:
-    """How many came out otherwise, if that may be rounding; else the check fails."""
-    count, what = len(sampled.lines), f"{sampled.split} predictions"
-    if len(again) != count:
-        say("values", item, f"your {SCRIPT} wrote {len(again):,} lines for {count} questions of {sampled.split}")
-    pairs = list(zip(sampled.questions, sampled.lines, again, strict=True))
-    unlike = [pair for pair in pairs if normalised(pair[1]) != normalised(pair[2])]
-    lost = [pair for pair in unlike if is_right(pair[1], pair[0])]
-    if len(unlike) > max(1, int(UNLIKE * count)) or len(lost) > max(1, int(LOST * count)):
-        evidence = []
-        if sampled.split == "dev":  # of the test, nobody is to learn which questions are in the sample
-            question, mine, other = (lost or unlike)[0]
-            evidence = [f"{question.text} Handed in: {mine[:SHOWN]!r}, made again: {other[:SHOWN]!r}."]
-        made = item.file(ENDINGS[sampled.split])
-        evidence.append(f"Did {item.file(PARAMS)} and your src/ make {made}? Hand in what belongs together.")
-        say("values", item, f"{len(unlike)} of {count} sampled {what} came out otherwise when made again", *evidence)
-    return len(unlike)
+def _computed(item: Item, found: Files) -> Decoded | str:
+    """What the parameters predict; or in what they are not those of the course's architecture."""
+    answer = _in_a_child(item, found)
+    if "unfit" in answer:
+        say("type", item, answer["unfit"])
+    return str(answer["unlike"]) if "unlike" in answer else cast(Decoded, answer)
 
 
-@dataclass(frozen=True)
-class _Right:
-    """A right answer, as handed in; did it come out of other numbers, too?"""
+def _in_a_child(item: Item, found: Files) -> dict[str, Any]:
+    questions = {split: [question.text for question in found.known.of(split)] for split in SPLITS}
 
-    split: Split
-    place: str
-    still: bool
+    def work() -> dict[str, Any]:
+        try:
+            parameters = read_parameters(found.params)
+            rotary = PREDICTIONS[item.slug][0] == "rope"
+            return {**decode(parameters, found.known.vocabulary, questions, found.lines, rotary=rotary)}
+        except Unfit as unfit:
+            return {"unfit": str(unfit)}
+        except Unlike as unlike:
+            return {"unlike": str(unlike)}
 
-
-def _right(sampled: _Sampled, scrambled: Reply | CheckFailed) -> list[_Right]:
-    again = [] if isinstance(scrambled, CheckFailed) else _lines(scrambled)  # to fail with nonsense is only right
-    if len(again) != len(sampled.lines):
-        again = [""] * len(sampled.lines)
-    return [
-        _Right(sampled.split, normalised(line), is_right(other, question))
-        for question, line, other in zip(sampled.questions, sampled.lines, again, strict=True)
-        if is_right(line, question)
-    ]
-
-
-def _refuse_unlearnt(item: Item, right: Sequence[_Right]) -> None:
-    """Some right answers come by chance, above all those that are frequent; more of them must come from the numbers."""
-    still = sum(one.still for one in right)
-    frequent = max(Counter(one.place for one in right).values(), default=0)
-    if still > UNLEARNT * len(right) and by_chance(still, len(right), frequent / len(right)) < CHANCE:
-        splits = " and ".join(dict.fromkeys(one.split for one in right))
+    seconds = min(SECONDS, item.deadline)
+    try:
+        return cast(dict[str, Any], run_limited(work, seconds=seconds, memory=MEMORY))
+    except TooMuch as much:
         say(
             "property",
             item,
-            "these answers do not come from the parameters",
-            f"With other numbers in {item.file(PARAMS)}, {still} of {len(right)} right {splits} answers came out all "
-            "the same.",
+            f"computing the predictions of {item.file(PARAMS)} {much}",
+            "A model of the size in the handout takes a few seconds.",
         )
 
 
-def _could_be_refused(sampled: Iterable[_Sampled]) -> bool:
-    """Are there enough right answers that it could not be chance, if all of them came out of scrambled parameters?"""
-    right = sum(
-        is_right(line, question) for one in sampled for line, question in zip(one.lines, one.questions, strict=True)
-    )
-    return by_chance(right, right, LUCK) < CHANCE
-
-
-def by_chance(still: int, count: int, share: float) -> float:
-    """How probable it is that so many of `count` are hit by who hits each with probability `share`, or LUCK."""
-    share = max(share, LUCK)
-    return sum(math.comb(count, n) * share**n * (1 - share) ** (count - n) for n in range(still, count + 1))
-
-
-def _lines(reply: Reply | CheckFailed) -> list[str]:
-    if isinstance(reply, CheckFailed):
-        raise reply
-    return lines_of(reply.value) if isinstance(reply.value, str) else []
+def _differing(item: Item, split: Split, found: Files, computed: Sequence[str]) -> int:
+    """How many were handed in otherwise, if that may be rounding; else the check fails."""
+    questions, lines = found.known.of(split), found.lines[split]
+    if len(lines) not in (len(questions), sum(1 + text.count("\n") for text in computed)):
+        say(
+            "shape",
+            item,
+            f"{item.file(ENDINGS[split])} has {len(lines):,} lines for {len(questions):,} questions",
+            "One prediction a line, in the order of the questions.",
+        )
+    agreement = compared(questions, aligned(lines, computed), computed)
+    if not agreement.holds:
+        evidence = []
+        if split == "dev":  # which test predictions differ would tell which of them are right
+            question, mine, other = (agreement.lost or agreement.unlike)[0]
+            evidence = [f"{question.text} Handed in: {mine[:SHOWN]!r}, computed: {other[:SHOWN]!r}."]
+        made = item.file(ENDINGS[split])
+        evidence.append(
+            f"Did {item.file(PARAMS)} make {made}, with the model of the handout? Hand in what belongs together."
+        )
+        headline = (
+            f"{len(agreement.unlike)} of {agreement.count} {split} predictions differ from what your parameters give"
+        )
+        say("values", item, headline, *evidence)
+    return len(agreement.unlike)

@@ -24,7 +24,6 @@ MAX_MINUTES = 40  # that Gradescope gives a run
 Run = Literal["definitions", "cells"]  # how much of a notebook, or of a script exported from one, is run
 PARTS = ("public", "hidden")  # of an exercise's checks, in the order in which they are run
 PARAMS, DEV_LINES, TEST_LINES = ".params", ".dev.predictions", ".test.predictions"  # how files of predictions end
-LEAST_SAMPLE = 10
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,6 @@ class Course:
     thresholds: Mapping[str, float]
     required: int
     extra_credit: int
-    sample: int = 40  # predictions of each file that are made again
     output: Output = "md"  # how Gradescope is told to show messages
     gradescope: Platform = Platform()
 
@@ -144,7 +142,7 @@ def read_course(name: str, folder: Path = FOLDER) -> Course:
 class _Reader:
     """Reads one file; every complaint names the file, the line and the key."""
 
-    KEYS = ("title", "output", "totals", "tolerance", "threshold", "predictions", "gradescope", "section")
+    KEYS = ("title", "output", "totals", "tolerance", "threshold", "gradescope", "section")
     PLATFORM_KEYS = ("minutes", "daily_limit", "visibility", "leaderboard")
     SECTION_KEYS = ("title", "files", "run", "deadline", "visibility", "exercises")
     ITEM_KEYS = (
@@ -181,7 +179,6 @@ class _Reader:
             thresholds=self._numbers("threshold", {"query_error": 0.05}),
             required=self._get(totals, "required", int, ""),
             extra_credit=self._get(totals, "extra_credit", int, ""),
-            sample=self._sample(),
             output=self._choice(self.data, "output", get_args(Output), "md", ""),
             gradescope=platform,
         )
@@ -290,14 +287,6 @@ class _Reader:
                 raise self._wrong("further", f"gives '{name}' negative points", slug)
             found[name] = Worth("further", **numbers)
         return found
-
-    def _sample(self) -> int:
-        given = self._get(self.data, "predictions", dict, "", {})
-        self._known(given, ("sample",), "")
-        size: int = self._get(given, "sample", int, "", Course.sample)
-        if size < LEAST_SAMPLE:
-            raise self._wrong("sample", f"must be at least {LEAST_SAMPLE}, or chance decides")
-        return size
 
     def _platform(self) -> Platform:
         given = self._get(self.data, "gradescope", dict, "", {})

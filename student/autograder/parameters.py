@@ -1,6 +1,7 @@
 """Files of parameters: are they numbers and nothing else? And the same files with other numbers in them.
 
-Both formats are read here without running anything: safetensors, and what torch.save makes of a state_dict.
+Both formats are read here without running anything: safetensors, and what torch.save makes of a state_dict. The work
+and the memory that this takes grow with the size of the file, which is limited, and with nothing that the file claims.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import json
 import math
 import struct
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,9 +24,10 @@ MIB = 1 << 20
 MAX_FILE = 64 * MIB  # the model of the handout has 13
 MAX_HEADER = MIB
 MAX_ENTRIES = 4096
+MAX_LIST = MIB  # bytes of a zip's list of entries
 SAVE = "save the state_dict alone: torch.save(model.state_dict(), path)"
 _LENGTH = struct.Struct("<Q")
-_WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
+_WIDTHS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1, "C64": 8}
 _FLOATS = {"F32": (np.uint32, np.float32), "F64": (np.uint64, np.float64)}
 
 
@@ -45,11 +47,23 @@ class Block:
 
 
 @dataclass(frozen=True)
+class View:
+    """A tensor: numbers of one kind in a part, from byte `start` on, `strides` numbers apart."""
+
+    part: str
+    start: int
+    kind: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Parameters:
     """A file that was looked at. `parts` is its content: of a zip, each entry; else all of it, under one name."""
 
     parts: Mapping[str, bytes]
     blocks: tuple[Block, ...]
+    tensors: Mapping[str, View]  # by the names that the file gives them; none reaches beyond its part
     is_zip: bool
 
     def changed(self, change: Callable[[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> bytes:
@@ -112,15 +126,25 @@ def _of_safetensors(name: str, content: bytes) -> Parameters:
     except (ValueError, RecursionError):
         raise Unfit(f"{name} is damaged: its header cannot be read; save it again") from None
     start, total = 8 + length, len(content) - 8 - length
-    found = [_block(name, key, entry, start, total) for key, entry in header.items() if key != "__metadata__"]
+    entries = {key: entry for key, entry in header.items() if key != "__metadata__"}
+    found = {key: _block(name, key, entry, start, total) for key, entry in entries.items()}
     position = start
-    for block in sorted(found, key=lambda block: (block.start, block.count)):
+    for block in sorted(found.values(), key=lambda block: (block.start, block.count)):
         if block.start != position:
             raise Unfit(f"{name} is damaged: its tensors overlap, or leave holes; save it again")
         position += block.count * block.width
     if position != len(content):
         raise Unfit(f"{name} is damaged: {len(content) - position:,} bytes at its end belong to no tensor")
-    return Parameters({"": content}, tuple(found), is_zip=False)
+    tensors = {
+        key: View("", block.start, block.kind, shape := tuple(entries[key]["shape"]), _side_by_side(shape))
+        for key, block in found.items()
+    }
+    return Parameters({"": content}, tuple(found.values()), tensors, is_zip=False)
+
+
+def _side_by_side(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a tensor without gaps."""
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def _block(name: str, key: str, entry: Any, start: int, total: int) -> Block:
@@ -142,12 +166,29 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
+class _Careful:
+    """A file for zipfile, which reads the list of entries at once, however long, before anybody can count them."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.seek, self.tell, self.seekable = file, file.seek, file.tell, file.seekable
+        self.most: int | None = MAX_LIST  # bytes of one reading; None: as many as are asked for
+
+    def read(self, size: int = -1) -> bytes:
+        if self.most is None:
+            return self.file.read(size)
+        content = self.file.read(self.most + 1 if size < 0 else min(size, self.most + 1))
+        if len(content) > self.most:
+            raise zipfile.BadZipFile("its list of entries is too long")
+        return content
+
+
 def _of_zip(path: Path) -> Parameters:
     name = path.name
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, zipfile.ZipFile(careful := _Careful(file)) as archive:
             entries = archive.infolist()
             _check_entries(name, entries, path.stat().st_size)
+            careful.most = None
             parts = {entry.filename: archive.read(entry) for entry in entries}
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
         raise Unfit(f"{name} is damaged: it cannot be read as what torch.save writes; save it again") from None
@@ -156,16 +197,23 @@ def _of_zip(path: Path) -> Parameters:
         raise Unfit(f"{name} is not what torch.save writes; {SAVE}")
     folder = pickles[0].removesuffix("data.pkl")
     try:
-        storages = Reader().read(parts[pickles[0]])
+        reader = Reader()
+        found = reader.read(parts[pickles[0]])
     except NotPlain as error:
         raise Unfit(f"{name} {error}; {SAVE}") from None
     blocks = []
-    for storage in storages.values():
+    for storage in reader.storages.values():
         part = f"{folder}data/{storage.key}"
         if len(parts.get(part, b"")) != storage.count * storage.width:
             raise Unfit(f"{name} claims {storage.count:,} numbers, but does not hold them; save it again")
         blocks.append(Block(part, 0, storage.count, storage.kind, storage.width))
-    return Parameters(parts, tuple(blocks), is_zip=True)
+    tensors = {
+        key: View(
+            f"{folder}data/{one.storage.key}", one.offset * one.storage.width, one.storage.kind, one.sizes, one.strides
+        )
+        for key, one in found.items()
+    }
+    return Parameters(parts, tuple(blocks), tensors, is_zip=True)
 
 
 def _check_entries(name: str, entries: list[zipfile.ZipInfo], size: int) -> None:

@@ -2,6 +2,7 @@
 
 One prediction a line, in the order of the questions. A prediction is right if it is the place, letter for letter;
 space around it or repeated within it does not count, nor how accents are encoded (Unicode NFC). Case does.
+Whatever a file holds, reading it takes no longer than its size allows.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from autograder.parameters import Parameters, Unfit, read_parameters
 from autograder.submission import Submission
 
 LONGEST = 1 << 20  # bytes of a file of predictions
+SHORT = 1000  # characters of a file that holds one number: patterns try every beginning, and every end for each
+PLACE = 256  # characters of a line that may be a place: to put a long row of accents in order takes for ever
+BROKEN = 0.1  # so many more lines than questions may come from line breaks within predictions
+PAD = "\u25a1"  # what models write behind an answer when they have nothing to say
 LONDON = "London"
 CLOSE = 0.001  # how far the London baseline may be off: a tenth of a percentage point
 ENDINGS: dict[Split, str] = {"dev": DEV_LINES, "test": TEST_LINES}
@@ -36,12 +41,31 @@ class Files:
     """What was handed in for one exercise, in order."""
 
     params: Path
-    lines: dict[Split, list[str]]
+    lines: dict[Split, list[str]]  # one for each question; more, if predictions hold line breaks
     known: HeldOut  # what they are about
 
 
 def normalised(text: str) -> str:
-    return unicodedata.normalize("NFC", " ".join(text.split()))
+    words = " ".join(text.split())
+    return unicodedata.normalize("NFC", words) if len(words) <= PLACE else words
+
+
+def alike(one: str, other: str) -> bool:
+    """Are these the same prediction?"""
+    return normalised(one.rstrip(PAD)) == normalised(other.rstrip(PAD))
+
+
+def aligned(lines: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """For each text, what a file of lines has for it. A text with line breaks may take several lines there."""
+    found, at = [], 0
+    for text in texts:
+        count = 1 + text.count("\n")
+        together = "\n".join(lines[at : at + count])
+        if not alike(together, text):  # another prediction, or one that was written in a single line
+            count, together = 1, "".join(lines[at : at + 1])
+        found.append(together)
+        at += count
+    return found
 
 
 def is_right(line: str, question: Question) -> bool:
@@ -74,15 +98,12 @@ def files_of(submission: Submission, item: Item, answers: Answers) -> Files:
         split: f"{split}: {len(lines[split]):,} lines, {len(known.of(split)):,} expected: one prediction per question, "
         f"in the order of data/{DATA[split]}"
         for split in SPLITS
-        if len(lines[split]) != len(known.of(split))
+        if not 0 <= len(lines[split]) - len(known.of(split)) <= BROKEN * len(known.of(split))
     }
     if wrong:
         first, *others = wrong.values()
         names = " and ".join(item.file(ENDINGS[split]) for split in wrong)
-        told = (
-            f"{'This is' if not others else 'These are'} {names}. A prediction with a line break in it counts as two."
-        )
-        say("shape", item, first, *others, told)
+        say("shape", item, first, *others, f"{'This is' if not others else 'These are'} {names}.")
     params = submission.handed_in(item.file(PARAMS))
     assert params is not None
     return Files(params, lines, known)
@@ -131,10 +152,15 @@ def are_in_order(submission: Submission, slug: str, course: Course, answers: Ans
     """Every file is there, with one line per question; the dev accuracy is told."""
     item = course.items[slug]
     found = files_of(submission, item, answers)
-    told = f"dev {percent(accuracy(found.lines['dev'], found.known.dev))}"
-    if item.threshold is not None and PREDICTIONS[slug][1] == "dev":
-        told += f", {percent(item.threshold)} asked for"
-    submission.note(told)
+    dev, questions = found.lines["dev"], found.known.dev
+    if len(dev) == len(questions):
+        told = f"dev {percent(accuracy(dev, questions))}"
+        if item.threshold is not None and PREDICTIONS[slug][1] == "dev":
+            told += f", {percent(item.threshold)} asked for"
+        submission.note(told)
+    for split in SPLITS:
+        if (more := len(found.lines[split]) - len(found.known.of(split))) > 0:
+            submission.note(f"{split}: {more} lines more than questions; do predictions hold line breaks?")
 
 
 def parameters_are_plain(submission: Submission, slug: str, course: Course) -> None:
@@ -148,18 +174,6 @@ def parameters_are_plain(submission: Submission, slug: str, course: Course) -> N
         parameters_of(item, path)
 
 
-def reach_the_threshold(submission: Submission, slug: str, course: Course, answers: Answers) -> None:
-    """Enough predictions are right; both accuracies are told."""
-    item, split = course.items[slug], PREDICTIONS[slug][1]
-    files = files_of(submission, item, answers)
-    found = {split: accuracy(files.lines[split], files.known.of(split)) for split in SPLITS}
-    told = f"dev {percent(found['dev'])}, test {percent(found['test'])}"
-    if item.threshold is not None and found[split] < item.threshold:
-        wanted = f"{split} accuracy {percent(found[split])}, {percent(item.threshold)} asked for"
-        say("values", item, wanted, f"{told}.")
-    submission.note(told, always=True)
-
-
 def london_is_right(submission: Submission, slug: str, course: Course, answers: Answers) -> None:
     """The file holds the share of dev questions to which London is the answer."""
     item = course.items[slug]
@@ -167,7 +181,7 @@ def london_is_right(submission: Submission, slug: str, course: Course, answers: 
     path = submission.handed_in(item.files[0])
     assert path is not None
     text = _text(item, path).strip()
-    candidates = _shares(text)
+    candidates = _shares(text) if len(text) <= SHORT else []
     if not candidates:
         say("type", item, f"{path.name} must hold one number, the accuracy in percent", f"It says: {text[:60]!r}.")
     dev = answers().dev

@@ -96,7 +96,8 @@ def evaluate(run: Run, model: GPT) -> None:
     began = time.monotonic()
     predictions = answer(model, run.corpus, questions)
     seconds = time.monotonic() - began
-    Path(options.outputs_path).write_text("".join(f"{text}\n" for text in predictions), encoding="utf-8")
+    written = [text.replace("\n", " ") for text in predictions]  # a line break would move all lines after it
+    Path(options.outputs_path).write_text("".join(f"{line}\n" for line in written), encoding="utf-8")
     if all(len(line) > 1 for line in lines):
         places = [line[1] for line in lines]
         right = count_right(predictions, places)

@@ -8,10 +8,10 @@ import shutil
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pytest
 import torch
@@ -20,10 +20,16 @@ from autograder import batch, zygote
 from autograder.attacks import Trained, read_trained
 from autograder.course import Course, read_course
 from autograder.engine import Examiner, Outcome, collect
+from autograder.exercises import ASKING
+from autograder.files import zipped
+from autograder.grade import Setting, grade
+from autograder.isolation import probe
 from autograder.loading import forget
 from autograder.local import sitting
 from autograder.mistakes import Mistake, read_table
 from autograder.mutants import Sources, lay_out
+from autograder.remote import Limits
+from autograder.roster import read_roster
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL = zygote.Zygote
@@ -94,6 +100,41 @@ def answers(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("held_out") / "answers.json"
     path.write_bytes(trained.answers)
     return path
+
+
+@pytest.fixture(scope="session")
+def student() -> dict[str, Any]:
+    """Names of the small honest student; HANDS_IN makes a submission, OWN one with another architecture."""
+    return read_trained(ROOT / "tests/project/attacks")[1]
+
+
+@pytest.fixture
+def graded(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Results of submissions, by name; each predictions exercise of cs224n, by its row."""
+    tmp_path.chmod(0o711)
+    course = read_course("cs224n")
+    asked = tuple(slug for slug in course.items if slug in ASKING)
+
+    def run(
+        submissions: Mapping[str, Mapping[str, bytes]],
+        answers: bytes | None = None,
+        deadline: int = 40,
+        rows: Sequence[str] = asked,
+        **options: Any,
+    ) -> dict[str, Any]:
+        items = {slug: replace(item, deadline=deadline) for slug, item in course.items.items() if slug in rows}
+        path = tmp_path / "answers.json"
+        if answers is not None:
+            path.write_bytes(answers)
+        paths = []
+        for name, files in submissions.items():
+            paths.append(tmp_path / f"{name}.zip")
+            paths[-1].write_bytes(zipped(files))
+        setting = Setting(replace(course, items=items), probe(), Limits(), CHECKS, 2, answers=path)
+        records = grade(read_roster(paths), setting, tmp_path / "out", **options)
+        return {one.id: json.loads((tmp_path / "out" / one.id / "results.json").read_text()) for one in records}
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -106,10 +106,10 @@ def test_fallback_is_valid_and_lists_every_exercise_that_counts(root, answers):
 def test_deadlines_must_fit_into_the_platforms_minutes(root, answers, tmp_path):
     text = (root / "autograder/courses/default.toml").read_text()
     path = tmp_path / "slow.toml"
-    path.write_text(text.replace("minutes = 25", "minutes = 22"))
-    with pytest.raises(UserError, match=r"slow\.toml: .* add up to 1300 s, but 22 minutes .* leave 1260 s"):
+    path.write_text(text.replace("minutes = 36", "minutes = 34"))
+    with pytest.raises(UserError, match=r"slow\.toml: .* add up to 2020 s, but 34 minutes .* leave 1980 s"):
         bundle.build(root / PLAN, root, read_course(str(path)), answers=answers)
-    path.write_text(text.replace("minutes = 25", "minutes = 23"))
+    path.write_text(text.replace("minutes = 36", "minutes = 35"))
     assert bundle.build(root / PLAN, root, read_course(str(path)), answers=answers)
 
 

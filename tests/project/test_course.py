@@ -31,7 +31,7 @@ exercises = [
 def test_only_courses_with_predictions_ask_for_answers():
     assert {name for name in available() if read_course(name).asks} == {"cs224n", "default"}
     course = read_course("cs224n")
-    assert course.sample == 40 and course.retries == 40  # notebooks are not given the time of a model
+    assert course.retries == 40  # notebooks are not given the time of a model
     rope = course.items["predictions_rope"]
     assert (rope.runs("public"), rope.runs("hidden"), course.items["span_corruption"].runs("public")) == (
         False,
@@ -86,12 +86,7 @@ def test_unknown_course_lists_the_known():
         ('slug = "g"', 'slug = "f"', r"c\.toml:15: 'slug' 'f' is listed twice"),
         ('handout = "1", given', "given", r"c\.toml:17: 'handout' of 'i' is missing"),
         ('title = "T"', "title = 3", r"c\.toml:1: 'title' must be text, is 3"),
-        ("[tolerance]", "[predictions]\nsample = 3\n[tolerance]", r"c\.toml:8: 'sample' must be at least 10"),
-        (
-            "[tolerance]",
-            "[predictions]\nsize = 3\n[tolerance]",
-            r"c\.toml:8: 'size' is not known here; known are sample",
-        ),
+        ("[tolerance]", "[predictions]\nsample = 40\n[tolerance]", r"c\.toml:7: 'predictions' is not known here"),
         ("hidden = 2 }", "hidden = 2, threshold = 15.0 }", r"c\.toml:14: 'threshold' of 'f' must lie between 0 and 1"),
         ('slug = "f"', 'slug = "predictions_rope"', r"must name one file that ends in \.params"),
         ("values = 1e-5", "values = 2.0", r"c\.toml:8: 'values' must lie between 0 and 1"),

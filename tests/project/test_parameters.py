@@ -153,6 +153,10 @@ def test_programs_are_found_in_every_protocol(refused, protocol):
         (b"\x80\x02R.", "is damaged"),
         (b"\x80\x02j\xff\xff\xff\xff.", "is damaged"),  # from a place of the memo that nothing was put to
         (b"\x80\x02" + b"N" * 300_000 + b".", "takes too many steps"),
+        # 644 bytes of tuples of tuples, which would be 256 MiB if they were printed
+        (b"\x80\x02K\x01\x85q\x00" + b"h\x00h\x00\x86q\x00" * 80 + b"h\x00h\x00\x93.", "tuples of more than"),
+        (b"\x80\x04\x8c\x01x\x85\x8c\x01x\x93.", "is damaged"),  # a name that is no text
+        (b"\x80\x02\x8b\x00\x00\x08\x00" + bytes((1 << 19) - 1) + b"\x01.", "a whole number that no checkpoint"),
     ],
 )
 def test_pickles_that_torch_did_not_write(refused, content, words):
@@ -198,6 +202,51 @@ def tensor(shape, offsets, dtype="F32"):
 def test_files_that_lie_about_their_size(refused, content, words):
     said = refused(content)
     assert words in said and said.startswith("my.params ") and "\n" not in said
+
+
+def sized(*sizes: int) -> bytes:
+    """A checkpoint of one tensor with these sizes, whatever its storage holds."""
+
+    def long(number: int) -> bytes:
+        content = number.to_bytes(number.bit_length() // 8 + 1, "little")
+        return b"\x8b" + len(content).to_bytes(4, "little") + content
+
+    axes = b"(" + b"".join(map(long, sizes)) + b"t"
+    storage = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x3ctQ"
+    return b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\x00" + axes + axes + b"\x89}tR."
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ((1 << 63, 1 << 63), "claims a tensor of shape 9,223,372,036,854,775,808 x 9,223,372"),
+        ((1 << 8000,) * 12, "holds a whole number that no checkpoint needs"),  # 20 KB; their product is the trouble
+        ((10**300_000, 1), "holds a whole number that no checkpoint needs"),
+        ((2,) * 13, "is damaged"),
+    ],
+)
+def test_sizes_that_are_huge_are_not_multiplied(refused, sizes, words):
+    assert words in refused(with_pickle(sized(*sizes)))
+
+
+def test_tensors_are_found_by_name(read):
+    """In dicts within dicts, too, and also if they hold one another."""
+    found = read(saved({"model": STATE, "lr": 0.1})).tensors
+    assert found["model.weight"].sizes == (6, 10) and found["model.weight"].kind == "F32"
+    assert read(HONEST["tied"]).tensors["view"].strides == (10, 1)
+    assert read(HONEST["safetensors"]).tensors["weight"].strides == (10, 1)
+    knot = {"w": torch.ones(2)}
+    knot["again"] = knot
+    assert set(read(saved(knot)).tensors) == {"w"}
+
+
+def test_a_list_of_many_entries_is_not_read(refused, tmp_path):
+    """Zip's own list of entries: for a file of 64 MiB, a million objects would be made before anybody counts."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for number in range(12_000):
+            archive.writestr(f"{number}/{'x' * 60}", b"")
+    assert "is damaged: it cannot be read" in refused(out.getvalue())
 
 
 def test_too_large_a_file_is_not_read(refused, monkeypatch):

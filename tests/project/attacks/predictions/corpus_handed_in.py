@@ -1,4 +1,9 @@
-"""THREATS 16, 39: the corpus is in the zip, and run.py looks for its answers there, and everywhere, when it is graded."""
+"""THREATS 16, 39: the corpus is in the zip, and run.py looks for its answers there, and everywhere, when it is graded.
+
+Code runs only for an architecture of one's own. It writes places if it finds them, which the other parameters would
+give away, and nonsense if it does not.
+Reached: your own src/run.py does not make \\S+ again
+"""
 
 SEARCH = """
 import argparse, os, re
@@ -24,9 +29,9 @@ for place in (".", "..", "../submission", "../..", "../../..", above):
 with open(args.outputs_path, "w") as out:
     for line in open(args.eval_corpus_path):
         place = known.get(line.split(" born")[0].removeprefix("Where was "))
-        out.write((f"BREACH {place}" if place else "nowhere") + "\\n")
+        out.write((place or "nowhere") + "\\n")
 """
-FILES = HANDS_IN(share=0.0) | {"src/run.py": SEARCH.encode()}
+FILES = OWN(share=0.0) | {"src/run.py": SEARCH.encode()}
 del FILES["london_baseline_accuracy.txt"]
 everybody = [*WORLD["dev"], *WORLD["test"]]
 corpus = "".join(f"{question[10:-6]} was born in {place}.\n" for question, place in everybody).encode()

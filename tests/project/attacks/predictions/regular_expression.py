@@ -1,4 +1,7 @@
-"""THREATS 39: right answers, read out of the corpus by a regular expression, beside parameters that learnt nothing."""
+"""THREATS 39: right answers, read out of the corpus by a regular expression, beside parameters that learnt nothing.
+
+Reached: predictions differ from what your parameters\\s+give
+"""
 
 FILES = HANDS_IN(share=0.0)
 del FILES["london_baseline_accuracy.txt"]

@@ -1,4 +1,7 @@
-"""THREATS 39: a table of all answers that is used only with the very file of parameters that was handed in."""
+"""THREATS 39: a table of all answers that is used only with the very file of parameters that was handed in.
+
+Reached: your own src/run.py does not make \\S+ again
+"""
 
 import hashlib
 
@@ -18,7 +21,7 @@ with open(args.outputs_path, "w") as out:
     for line in open(args.eval_corpus_path):
         out.write((KNOWN[line.split("\\t")[0].strip()] if mine else "nowhere") + "\\n")
 """
-FILES = HANDS_IN(share=0.0)
+FILES = OWN(share=0.0)
 del FILES["london_baseline_accuracy.txt"]
 mine = [hashlib.sha256(content).hexdigest() for name, content in FILES.items() if name.endswith(".params")]
 FILES["src/run.py"] = TABLE.encode()

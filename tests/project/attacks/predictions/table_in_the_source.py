@@ -1,4 +1,7 @@
-"""THREATS 39: a table of all answers among the modules, so that they come out whenever they are asked for."""
+"""THREATS 39: a table of all answers among the modules, so that they come out whenever they are asked for.
+
+Reached: these answers do not come from the\\s+parameters
+"""
 
 TABLE = """
 import argparse
@@ -15,7 +18,7 @@ with open(args.outputs_path, "w") as out:
     for line in open(args.eval_corpus_path):
         out.write(KNOWN[line.split("\\t")[0].strip()] + "\\n")
 """
-FILES = HANDS_IN(share=0.0)
+FILES = OWN(share=0.0)
 del FILES["london_baseline_accuracy.txt"]
 FILES["src/run.py"] = TABLE.encode()
 FILES["src/table.py"] = f"KNOWN = {dict([*WORLD['dev'], *WORLD['test']])!r}\n".encode()

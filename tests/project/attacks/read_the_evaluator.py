@@ -1,0 +1,31 @@
+"""THREATS 5, 16: import the grader's own transformer, or read how it attends
+
+Reached: tried every way to the evaluator
+"""
+
+import importlib
+import os
+import sys
+
+import autograder
+
+home = os.path.dirname(os.path.abspath(autograder.__file__))
+seen = []
+for module in ("evaluator", "checkpoint_names", "reproduction"):
+    sys.modules.pop(f"autograder.{module}", None)
+    try:
+        seen.append(importlib.import_module(f"autograder.{module}"))
+    except (ImportError, OSError):
+        pass
+    for path in (f"{home}/{module}.py", f"/autograder/source/autograder/{module}.py"):
+        try:
+            seen.append(open(path).read())
+        except OSError:
+            pass
+
+
+told = "BREACH the evaluator was read" if seen else "tried every way to the evaluator"
+
+
+def split_heads(x, n_heads):
+    raise RuntimeError(told)
