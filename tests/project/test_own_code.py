@@ -46,6 +46,22 @@ def test_another_architecture_waits_for_a_person(graded, student):
 
 
 @linux
+def test_a_model_that_computes_otherwise_waits_for_a_person(graded, student):
+    """Its tensors have the right names, so that the grader computes; what its own code makes may still be honest."""
+    unscaled = student["MODEL"].replace(" / math.sqrt(q.size(-1))", "")
+    honest = student["HANDS_IN"](model=unscaled)
+    forged = honest | {TEST: b"Rome\n" * 60}
+    found = graded({"honest": honest, "forged": forged}, student["ANSWERS"], rows=("predictions_rope",))
+    said = row(found["honest"], "predictions_rope (hidden)")
+    assert said["score"] == 0 and "the course staff decide about these points" in said["output"]
+    assert "Does your model compute something else?" in said["output"]
+    notes = [note.text() for note in Record.of(found["honest"]).notes]
+    assert any("its own code computes otherwise than the model of the course" in note for note in notes)
+    said = row(found["forged"], "predictions_rope (hidden)")
+    assert said["score"] == 0 and "differ from what your parameters give" in said["output"]
+
+
+@linux
 def test_nothing_that_the_code_wrote_is_shown(graded, student):
     """Neither a line, nor how many lines, nor how many of them differ."""
     other = student["OWN"]() | {TEST: b"Rome\n" * 60}
