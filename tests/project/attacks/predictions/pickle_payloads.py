@@ -1,4 +1,7 @@
-"""THREATS 37: parameters that are programs, in every form in which torch.load would run them."""
+r"""THREATS 37: parameters that are programs, in every form in which torch.load would run them.
+
+Reached: vanilla\.model\.params asks Python to run builtins\.exec
+"""
 
 import io
 import pickle

@@ -1,4 +1,7 @@
-"""THREATS 39: right answers, read out of the corpus by a regular expression, beside parameters that learnt nothing."""
+r"""THREATS 39: right answers, read out of the corpus by a regular expression, beside parameters that learnt nothing.
+
+Reached: dev 100\.0 %
+"""
 
 FILES = HANDS_IN(share=0.0)
 del FILES["london_baseline_accuracy.txt"]

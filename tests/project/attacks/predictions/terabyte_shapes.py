@@ -1,4 +1,7 @@
-"""THREATS 38: checkpoints that claim a trillion numbers, and hold a few bytes."""
+r"""THREATS 38: checkpoints that claim a trillion numbers, and hold a few bytes.
+
+Reached: vanilla\.model\.params claims a tensor of 1,000,000,000,000 numbers
+"""
 
 import io
 import json
