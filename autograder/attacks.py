@@ -46,6 +46,8 @@ ATTACKED, NOTEBOOK = "src/attention.py", "A2S1.ipynb"
 MARK = "attack-was-here"
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/root", "/home", "/etc")
 REACHED = re.compile(r"^Reached(?: \(([a-z ]+)\))?: (\S.*)$", re.MULTILINE)
+# What a hidden check may tell only if a public one of the same submission has: a place, a kind of exception, a signal.
+TELLING = re.compile(r"\bline \d+|\b[A-Z]\w*(?:Error|Exception|Warning|Group|Exit|Interrupt|Iteration)\b|\bSIG[A-Z]+")
 NUMBER = re.compile(r"-?\d+\.\d{3,}|\d+e[-+]\d+")  # a value of a tensor, not a handout section
 
 
@@ -195,6 +197,9 @@ def _judged(attack: Attack, content: dict[str, Any] | None, idle: Sequence[dict[
     for test in content["tests"]:
         if test["extra_data"]["part"] == "hidden" and ("LEAK" in test["output"] or NUMBER.search(test["output"])):
             wrong.append(f"{test['name']} shows what is hidden: {test['output'][:80]!r}")
+    public, hidden = ({*TELLING.findall(_outputs(content, part))} for part in ("public", "hidden"))
+    if untold := sorted(hidden - public):
+        wrong.append(f"hidden checks tell what no public one has told: {', '.join(untold[:3])}")
     if "BREACH" in json.dumps(content):  # what an attack says when it has seen that it got through
         wrong.append("got through: " + re.findall(r"BREACH[^\"\\]{0,60}", json.dumps(content))[0])
     wrong += [f"wrote {path}" for path in traces()]
@@ -204,6 +209,10 @@ def _judged(attack: Attack, content: dict[str, Any] | None, idle: Sequence[dict[
     elif any(re.search(pattern, _texts(other)) for other in idle):
         wrong.append(f"{pattern!r} is in the result of a submission that tries nothing, too")
     return Line(what, "nothing gained", "; ".join(wrong) or f"nothing gained ({attack.says})", not wrong)
+
+
+def _outputs(content: dict[str, Any], part: str) -> str:
+    return "\n".join(test["output"] for test in content["tests"] if test["extra_data"]["part"] == part)
 
 
 def _texts(content: Any) -> str:
