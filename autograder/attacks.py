@@ -197,8 +197,8 @@ def _judged(attack: Attack, content: dict[str, Any] | None, idle: Sequence[dict[
     for test in content["tests"]:
         if test["extra_data"]["part"] == "hidden" and ("LEAK" in test["output"] or NUMBER.search(test["output"])):
             wrong.append(f"{test['name']} shows what is hidden: {test['output'][:80]!r}")
-    public, hidden = ({*TELLING.findall(_outputs(content, part))} for part in ("public", "hidden"))
-    if untold := sorted(hidden - public):
+    known = _outputs(content, "public") + "".join(_outputs(other, "hidden") for other in idle)
+    if untold := sorted({*TELLING.findall(_outputs(content, "hidden"))} - {*TELLING.findall(known)}):
         wrong.append(f"hidden checks tell what no public one has told: {', '.join(untold[:3])}")
     if "BREACH" in json.dumps(content):  # what an attack says when it has seen that it got through
         wrong.append("got through: " + re.findall(r"BREACH[^\"\\]{0,60}", json.dumps(content))[0])

@@ -409,6 +409,14 @@ def test_confine_stops_every_attempt(tier: str, ground: Ground) -> None:
     assert ground.hidden.read_text() == "42"
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="needs a mount namespace")
+def test_reading_a_shared_file_leaves_no_time_behind(ground: Ground) -> None:
+    def body(ground: Ground) -> bool:
+        return all(os.statvfs(path).f_flag & os.ST_NOATIME for path in (*python_folders(), ground.submission))
+
+    assert run(WITH_NAMESPACES, ground, body) is True
+
+
 # ---------------------------------------------------------------- what must work
 
 

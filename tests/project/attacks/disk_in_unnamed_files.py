@@ -35,14 +35,14 @@ def fill():
             written += os.write(descriptor, bytes(4 << 20)) >> 20
     except OSError:
         pass  # no more of them
-    time.sleep(1)
+    time.sleep(1000)
 
 
 def make_causal_mask(n_tok):
-    threads = [threading.Thread(target=fill) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    time.sleep(0.9)
+    if threading.active_count() == 1:
+        for _ in range(4):
+            threading.Thread(target=fill, daemon=True).start()
+        time.sleep(0.7)
     if done or written >= 128:
         raise RuntimeError(f"LEAK BREACH {done}, {written} MB without a name")
     raise RuntimeError(f"REACHED: {refused} refused, {written} MB or less")
