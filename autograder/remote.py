@@ -22,6 +22,7 @@ from autograder.allowance import WATCH, Allowance, Seen, longest
 from autograder.cells import Places
 from autograder.course import PARTS, Course
 from autograder.editions import MOST, Edition
+from autograder.errors import UserError
 from autograder.files import remove_tree
 from autograder.isolation import Confinement, Layers, kill_tree, python_folders
 from autograder.loading import located
@@ -396,6 +397,8 @@ class RemoteChannel:
 
         No other worker of the submission's lives meanwhile: that one may have read files which this one may not.
         """
+        if self.layers.user_alone:  # the submission is its user's to read
+            raise UserError("without Landlock or a root folder of its own, code cannot be kept from what was handed in")
         self.close()
         try:
             self.worker = self._start(script.files)

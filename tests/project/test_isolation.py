@@ -36,6 +36,8 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.errors import UserError
+from autograder.grade import open_to_all, require_isolation
 from autograder.isolation import (
     Confinement,
     Layers,
@@ -827,7 +829,11 @@ def test_probe_gives_the_weak_tier_where_nothing_can_be_tried(ground: Ground) ->
     ("layers", "name"),
     [
         (Layers(True, 7, True, ("pid", "net"), True, True), "root with namespaces"),
-        (Layers(True, 0, True, (), True, True), "root without namespaces"),
+        (Layers(True, 0, True, ("mount",), True, True), "root with namespaces"),
+        (Layers(True, 7, True, (), True, True), "root without namespaces"),
+        (Layers(True, 0, True, (), True, True), "closed files only"),
+        (Layers(True, 0, True, ("pid", "net"), True, True), "closed files only"),
+        (Layers(True, 0, False, (), True, True), "weak"),
         (Layers(False, 1, True, (), True, True), "ordinary user"),
         (Layers(True, 7, False, ("net",), True, True), "root with namespaces"),
         (Layers(False, 7, False, (), True, True), "weak"),
@@ -836,8 +842,64 @@ def test_probe_gives_the_weak_tier_where_nothing_can_be_tried(ground: Ground) ->
 )
 def test_layers_name_the_tier(layers: Layers, name: str) -> None:
     assert layers.name == name
-    assert layers.strong == (name != "weak")
+    assert layers.strong == (name not in ("weak", "closed files only"))
     json.dumps(dataclasses.asdict(layers))
+
+
+USER_ALONE = Layers(True, 0, True, (), True, True)
+
+
+def test_a_user_of_its_own_is_enough_only_where_everything_is_closed(tmp_path: Path) -> None:
+    """THREATS 58: without Landlock and a root folder of its own, a worker reads what everybody can."""
+    closed, repository = tmp_path / "closed", tmp_path / "repository"
+    for folder in (closed, closed / "results", repository):
+        folder.mkdir(mode=0o755)
+    answers = repository / "answers.json"
+    answers.write_text("42")
+    above = [folder for folder in tmp_path.parents if not folder.stat().st_mode & 0o001]
+    if above:  # pytest's folder is closed to others: then nothing in it is open
+        assert not open_to_all(answers)
+        tmp_path = Path(tempfile.mkdtemp())
+        tmp_path.chmod(0o755)
+        closed, repository = closed.rename(tmp_path / "closed"), repository.rename(tmp_path / "repository")
+        answers = repository / "answers.json"
+    try:
+        for path in (repository, answers, closed / "results"):
+            with pytest.raises(UserError, match=rf"every user of this machine can read {path}; run: chmod go= {path}"):
+                require_isolation(USER_ALONE, path, weak_allowed=False)
+        answers.chmod(0o600)
+        closed.chmod(0o700)
+        for path in (answers, closed, closed / "results", tmp_path / "not there"):
+            require_isolation(USER_ALONE, path, weak_allowed=False)
+        require_isolation(dataclasses.replace(USER_ALONE, landlock=1), repository, weak_allowed=False)
+        require_isolation(USER_ALONE, repository, weak_allowed=True)
+        with pytest.raises(UserError, match="this machine cannot isolate submissions"):
+            require_isolation(dataclasses.replace(USER_ALONE, own_user=False), weak_allowed=False)
+    finally:
+        if above:
+            shutil.rmtree(tmp_path)
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root has users to give away")
+def test_what_is_closed_to_all_is_closed_to_a_worker_without_landlock(ground: Ground) -> None:
+    """As `open_to_all` says it, by trying."""
+    ground.root.chmod(0o755)
+
+    def body(ground: Ground) -> list[str]:
+        return [outcome(path.read_bytes) for path in (ground.hidden, ground.root / "open.txt")]
+
+    (ground.root / "open.txt").write_text("42")
+    (ground.root / "open.txt").chmod(0o644)
+    ground.hidden.parent.chmod(0o700)
+    assert [open_to_all(path) for path in (ground.hidden, ground.root / "open.txt")] == [False, True]
+
+    def task(ground: Ground, layers: Layers) -> Any:
+        worker = Worker(ground, dataclasses.replace(layers, landlock=0), lambda: body(ground))
+        result = worker.result()
+        worker.end()
+        return result
+
+    assert in_grader(WITHOUT_NAMESPACES, ground, task) == ["EACCES", "done"]
 
 
 # ---------------------------------------------------------------- the filter, by reading it
