@@ -197,8 +197,7 @@ def _judged(attack: Attack, content: dict[str, Any] | None, idle: Sequence[dict[
     for test in content["tests"]:
         if test["extra_data"]["part"] == "hidden" and ("LEAK" in test["output"] or NUMBER.search(test["output"])):
             wrong.append(f"{test['name']} shows what is hidden: {test['output'][:80]!r}")
-    known = _outputs(content, "public") + "".join(_outputs(other, "hidden") for other in idle)
-    if untold := sorted({*TELLING.findall(_outputs(content, "hidden"))} - {*TELLING.findall(known)}):
+    if untold := sorted({*TELLING.findall(_said(content, "hidden"))} - {*TELLING.findall(_said(content, "public"))}):
         wrong.append(f"hidden checks tell what no public one has told: {', '.join(untold[:3])}")
     if "BREACH" in json.dumps(content):  # what an attack says when it has seen that it got through
         wrong.append("got through: " + re.findall(r"BREACH[^\"\\]{0,60}", json.dumps(content))[0])
@@ -211,8 +210,12 @@ def _judged(attack: Attack, content: dict[str, Any] | None, idle: Sequence[dict[
     return Line(what, "nothing gained", "; ".join(wrong) or f"nothing gained ({attack.says})", not wrong)
 
 
-def _outputs(content: dict[str, Any], part: str) -> str:
-    return "\n".join(test["output"] for test in content["tests"] if test["extra_data"]["part"] == part)
+def _said(content: dict[str, Any], part: str) -> str:
+    """What the checks of a part say. Places of what is not started are left out: public checks do not say them, though
+    they have met them."""
+    tests = [test["extra_data"] for test in content["tests"] if test["extra_data"]["part"] == part]
+    checks = [check for test in tests for check in test["checks"] if check["kind"] != "not started"]
+    return _texts([check["message"] for check in checks])
 
 
 def _texts(content: Any) -> str:
