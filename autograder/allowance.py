@@ -15,7 +15,7 @@ import time
 from typing import Literal, NamedTuple
 
 TIMES, MORE = 4, 20
-WATCH = 0.05  # seconds between two looks at a worker
+WATCH = 0.05  # seconds between two looks at the time that a worker uses
 _ASLEEP = b"STt"  # states of a process that waits for something, or was stopped; not D, which is the disk's doing
 _TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -7,6 +7,11 @@ stolen. One in notebooks/ makes whole files instead: its FILES are handed in bes
 predictions/, which starts from what an honest student has, in _honest.py there, and may earn what is HONEST of it.
 What it writes, prints or raises should hold the word LEAK, and files that it makes should be
 called attack-was-here, so that success is seen.
+
+An attack that fails of its own mistake shows nothing. So its docstring also has a line "Reached: REGEX". It must match
+a text of the attack's result, and can do so only if the attack got as far as it meant to: the message of an exception
+that it raises after the attempt, or the limit that it should run into. "Reached (ordinary user): REGEX" is for one
+situation only.
 """
 
 from __future__ import annotations
@@ -40,6 +45,9 @@ DEADLINE = 2  # seconds that an attacked exercise may take; attacks that hang ar
 ATTACKED, NOTEBOOK = "src/attention.py", "A2S1.ipynb"
 MARK = "attack-was-here"
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/root", "/home", "/etc")
+REACHED = re.compile(r"^Reached(?: \(([a-z ]+)\))?: (\S.*)$", re.MULTILINE)
+# What a hidden check may tell only if a public one of the same submission has: a place, a kind of exception, a signal.
+TELLING = re.compile(r"\bline \d+|\b[A-Z]\w*(?:Error|Exception|Warning|Group|Exit|Interrupt|Iteration)\b|\bSIG[A-Z]+")
 NUMBER = re.compile(r"-?\d+\.\d{3,}|\d+e[-+]\d+")  # a value of a tensor, not a handout section
 
 
@@ -51,6 +59,7 @@ class Attack:
     threats: tuple[int, ...]
     says: str
     source: str
+    reached: Mapping[str, str]  # by the name of a situation ("" for all others): what its result says then
     files: Mapping[str, str | bytes] = field(default_factory=dict)  # handed in beside the stubs
     honest: frozenset[str] = frozenset()  # the rows that what is honest in it may earn
 
@@ -74,15 +83,26 @@ def read_attacks(folder: Path) -> list[Attack]:
         if rows is None:
             raise UserError(f"{path}: the docstring must start with 'THREATS 1, 2: what it tries'")
         threats = tuple(int(number) for number in rows[1].split(","))
+        reached = {where: _pattern(path, text) for where, text in REACHED.findall(says)}
+        if not reached:
+            raise UserError(f"{path}: the docstring must say how far it gets: 'Reached: a regular expression'")
         if path.parent == folder:
-            found.append(Attack(path.stem, threats, rows[2].splitlines()[0], source))
+            found.append(Attack(path.stem, threats, rows[2], source, reached))
         else:
             made = runpy.run_path(str(path), init_globals=names)
             honest = frozenset(made.get("HONEST", ()))
-            found.append(Attack(path.stem, threats, rows[2].splitlines()[0], "", made["FILES"], honest))
+            found.append(Attack(path.stem, threats, rows[2], "", reached, made["FILES"], honest))
     if not found:
         raise UserError(f"{folder} holds no attacks")
     return found
+
+
+def _pattern(path: Path, text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise UserError(f"{path}: '{text}' is not a regular expression: {error}") from None
+    return text
 
 
 def read_trained(folder: Path) -> tuple[Trained, dict[str, Any]]:
@@ -114,7 +134,11 @@ def hold(
 ) -> list[Line]:
     """Grade all attacks with honest neighbours, and judge what each achieved."""
     blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
-    honest: dict[str, Files] = {"neighbour": sources.solved(), "blank": blank, "trained": {**blank, **trained.files}}
+    unloadable = {**blank, ATTACKED: f"{blank[ATTACKED]}\n\nimport no_such_module\n"}
+    honest: dict[str, Files] = {
+        **{"neighbour": sources.solved(), "blank": blank, "unloadable": unloadable},
+        "trained": {**blank, **trained.files},
+    }
     with tempfile.TemporaryDirectory(prefix="attacks-") as folder:
         place = Path(folder).resolve()
         place.chmod(0o711)
@@ -144,7 +168,8 @@ def hold(
                 submissions[f"neighbour{number}"] = honest["neighbour"]
         graded = run(submissions, "among")
         left = [path.name for path in den.iterdir()]
-        lines = [_judged(attack, graded.get(attack.name), expected["blank"], layers) for attack in attacks]
+        idle = [expected["blank"], expected["unloadable"]]
+        lines = [_judged(attack, graded.get(attack.name), idle, layers) for attack in attacks]
         lines.append(Line(f"{layers.name}: left behind", "nothing", ", ".join(left) or "nothing", not left))
         lines.append(_earns_all(before["trained"], course, layers))
         for name, content in graded.items():
@@ -155,7 +180,8 @@ def hold(
     return lines
 
 
-def _judged(attack: Attack, content: dict[str, Any] | None, blank: dict[str, Any], layers: Layers) -> Line:
+def _judged(attack: Attack, content: dict[str, Any] | None, idle: Sequence[dict[str, Any]], layers: Layers) -> Line:
+    """idle: the results of submissions that try nothing."""
     what = f"{layers.name}: {attack.name}"
     if content is None:
         return Line(what, "a result", "no result", False)
@@ -163,7 +189,7 @@ def _judged(attack: Attack, content: dict[str, Any] | None, blank: dict[str, Any
     earned = {test["name"]: test["score"] for test in content["tests"] if test["score"]}
     if stolen := {name: points for name, points in earned.items() if name not in attack.honest}:
         wrong.append(f"earned {sum(stolen.values())} points: {', '.join(stolen)}")
-    if [test["name"] for test in content["tests"]] != [test["name"] for test in blank["tests"]]:
+    if [test["name"] for test in content["tests"]] != [test["name"] for test in idle[0]["tests"]]:
         wrong.append("not every check was reported")
     ours = [test["name"] for test in content["tests"] if test["extra_data"]["verdict"] == "could not check"]
     if ours:
@@ -171,10 +197,34 @@ def _judged(attack: Attack, content: dict[str, Any] | None, blank: dict[str, Any
     for test in content["tests"]:
         if test["extra_data"]["part"] == "hidden" and ("LEAK" in test["output"] or NUMBER.search(test["output"])):
             wrong.append(f"{test['name']} shows what is hidden: {test['output'][:80]!r}")
+    if untold := sorted({*TELLING.findall(_said(content, "hidden"))} - {*TELLING.findall(_said(content, "public"))}):
+        wrong.append(f"hidden checks tell what no public one has told: {', '.join(untold[:3])}")
     if "BREACH" in json.dumps(content):  # what an attack says when it has seen that it got through
         wrong.append("got through: " + re.findall(r"BREACH[^\"\\]{0,60}", json.dumps(content))[0])
     wrong += [f"wrote {path}" for path in traces()]
+    pattern = attack.reached.get(layers.name) or attack.reached.get("")
+    if pattern is None or not re.search(pattern, _texts(content)):
+        wrong.append(f"did not get as far as it meant to: no {pattern!r} in its result")
+    elif any(re.search(pattern, _texts(other)) for other in idle):
+        wrong.append(f"{pattern!r} is in the result of a submission that tries nothing, too")
     return Line(what, "nothing gained", "; ".join(wrong) or f"nothing gained ({attack.says})", not wrong)
+
+
+def _said(content: dict[str, Any], part: str) -> str:
+    """What the checks of a part say. Places of what is not started are left out: public checks do not say them, though
+    they have met them."""
+    tests = [test["extra_data"] for test in content["tests"] if test["extra_data"]["part"] == part]
+    checks = [check for test in tests for check in test["checks"] if check["kind"] != "not started"]
+    return _texts([check["message"] for check in checks])
+
+
+def _texts(content: Any) -> str:
+    """All texts of a result, one in a line."""
+    if isinstance(content, Mapping):
+        content = list(content.values())
+    if isinstance(content, list):
+        return "\n".join(filter(None, map(_texts, content)))
+    return content if isinstance(content, str) else ""
 
 
 def _earns_all(content: dict[str, Any], course: Course, layers: Layers) -> Line:

@@ -260,7 +260,8 @@ def _self_attention(public: bool, draw: Draw) -> Cases:
         dtype = options.get("dtype", torch.float32)
         assert isinstance(dtype, torch.dtype)
         steps = COARSE if scale > 1 else FINE
-        q, k, v = (draw(batch, tokens, width, scale=s, dtype=dtype, steps=steps) for s in (scale, scale, 1.0))
+        q, k = (draw(batch, tokens, width, scale=scale, dtype=dtype, steps=steps) for _ in range(2))
+        v = draw(batch, tokens, width, dtype=dtype)
         return {"Q": q, "K": k, "V": v, "n_heads": heads, "causal": causal}
 
     if public:

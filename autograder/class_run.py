@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, zygote: Zygote | None = None) -> int:
     folders = tuple(options.root / "tests" / part for part in PARTS)
     layers = probe(namespaces=not options.no_namespaces)
     answers = answers_file(options.root / "data")
-    require_isolation(layers, folders[1], answers, weak_allowed=options.allow_weak_isolation)
+    require_isolation(layers, options.root, *options.paths, options.out, weak_allowed=options.allow_weak_isolation)
     limits = Limits(memory=int(options.memory * (1 << 30)))
     setting = Setting(course, layers, limits, folders, min(max(1, options.jobs), MOST_JOBS), answers=answers)
     if course.asks:

@@ -92,7 +92,7 @@ def graded(root: Path, course: Course, metadata: Metadata, started: float) -> di
     folders = check_folders(root / "source")
     layers = probe()
     try:
-        require_isolation(layers, folders[-1], root / "source" / PLACE, weak_allowed=False)
+        require_isolation(layers, root / "source", root / "submission", weak_allowed=False)
     except UserError as error:
         print(f"run_autograder: {error}", file=sys.stderr)
         return fallback(course, UNSAFE)

@@ -237,16 +237,17 @@ def _inside(outcome: Outcome, sitting: Sitting) -> Outcome:
     return outcome
 
 
-_OUR_WORDS = ("timeout", "memory", "disk", "crash", "malformed")
+_ALWAYS_THE_SAME = ("memory", "disk")  # what the grader says of these limits
 
 
 def _kept_quiet(outcome: Outcome, before: Sequence[Outcome]) -> Outcome:
-    """Of a hidden check, a place and an exception's type are told only if a public one met the same: they may carry
-    hidden inputs out. What the grader itself says of time and limits carries nothing."""
+    """Of a hidden check, a place and an exception's type are told only if a public one of the same exercise met the
+    same, and so is how its process ended: lines, types, signals and deadlines may carry hidden inputs out."""
     finding = outcome.finding
-    if finding is None or outcome.part != "hidden" or finding.kind in _OUR_WORDS:
+    if finding is None or outcome.part != "hidden" or finding.kind in _ALWAYS_THE_SAME:
         return outcome
-    if finding.where in {other.finding.where for other in before if other.part == "public" and other.finding}:
+    public = [other for other in before if (other.exercise, other.part) == (outcome.exercise, "public")]
+    if finding.where in {other.finding.where for other in public if other.finding}:
         return outcome
     return replace(outcome, finding=replace(finding, where="", places=(), inside=""))
 

@@ -337,15 +337,32 @@ def grader_digest() -> str:
 
 
 def require_isolation(layers: Layers, *secret: Path, weak_allowed: bool) -> None:
-    """Refuse to run untrusted code without walls, unless told so in so many words."""
-    if not layers.strong:
-        if weak_allowed:
-            print("grading with WEAK isolation: only for submissions that you trust", file=sys.stderr)
-            return
+    """Refuse to run untrusted code without walls, unless told so in so many words.
+
+    secret: the repository, the submissions and the results. Where a user of its own is the worker's only wall, nobody
+    else must be able to read them.
+    """
+    if layers.strong:
+        return
+    if weak_allowed:
+        print("grading with WEAK isolation: only for submissions that you trust", file=sys.stderr)
+        return
+    if not layers.user_alone:
         raise UserError(
-            "this machine cannot isolate submissions (no Landlock and no user of their own, or no seccomp); "
+            "this machine cannot isolate submissions (it lacks Landlock, or seccomp); "
             "grade on Linux, or pass --allow-weak-isolation if you trust every one of them"
         )
     for path in secret:
-        if not layers.landlock and path.exists() and path.stat().st_mode & 0o005:
-            raise UserError(f"{path} can be read by everybody, and this kernel has no Landlock; run: chmod go= {path}")
+        if open_to_all(path):
+            raise UserError(
+                f"this kernel has no Landlock, and every user of this machine can read {path}; run: chmod go= {path}, "
+                "or pass --allow-weak-isolation if you trust every submission"
+            )
+
+
+def open_to_all(path: Path) -> bool:
+    """Can a user without any rights of their own read it, or list it? Not if a folder above it is closed."""
+    path = path.resolve()
+    if not path.exists() or not all(parent.stat().st_mode & 0o001 for parent in path.parents):
+        return False
+    return bool(path.stat().st_mode & 0o005)

@@ -1,14 +1,17 @@
-"""The grader's side of a worker: deadlines, memory, deaths, and replies that are believed in nothing."""
+"""The grader's side of a worker: deadlines, deaths, and replies that are believed in nothing.
+
+Memory and disk are watched by the zygote, see `watchdog`; here is told what became of it.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import itertools
 import json
 import os
 import select
 import signal
+import socket
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +23,7 @@ from autograder.allowance import WATCH, Allowance, Seen, longest
 from autograder.cells import Places
 from autograder.course import PARTS, Course
 from autograder.editions import MOST, Edition
+from autograder.errors import UserError
 from autograder.files import remove_tree
 from autograder.isolation import Confinement, Layers, kill_tree, python_folders
 from autograder.loading import located
@@ -44,7 +48,7 @@ class Limits:
     file_bytes: int = 4 << 20
     disk: int = 64 << 20  # bytes in all files together
     files: int = 2000
-    open_files: int = 64  # so that deleted files that are still open cannot hold much more
+    open_files: int = 32  # so that deleted files that are still open cannot hold much more, where nobody sees them
     threads: int = 64
 
 
@@ -73,15 +77,14 @@ class Stock:
 class Worker:
     """One running worker."""
 
-    def __init__(self, zygote: Zygote, order: Order, limits: Limits) -> None:
-        self.order, self.limits = order, limits
+    def __init__(self, zygote: Zygote, order: Order) -> None:
+        self.order = order
         self.number = 0  # of the last request that was answered
         self.received = bytearray()
         self.decoder = protocol.Decoder()
         self.looked = 0.0
         self.seen: Seen | None = None
         self.pid, self.channel, self.line = zygote.spawn(order)
-        self.inherited = _own_memory(zygote.pid)  # not before: it may have been loading still
         self.channel.setblocking(False)
 
     def ask(self, requests: Sequence[Request], allowance: Allowance, stock: Stock) -> Iterator[Reply | Trouble]:
@@ -91,7 +94,7 @@ class Worker:
         for place in range(len(frames)):
             if place == sent:  # all before are answered
                 if self.received or select.select([self.channel], [], [], 0)[0]:
-                    self._end_of(0)  # it has died meanwhile, or
+                    self._end_of(GRACE if self._hung_up() else 0)  # it has died meanwhile, or
                     raise Dead(_malformed("your code wrote to the grader's channel without being asked"))
                 several = _that_fit(frames[place:])
                 sent += len(several)
@@ -142,7 +145,7 @@ class Worker:
             self.received += chunk
 
     def _watch(self, allowance: Allowance, idle: bool) -> None:
-        """An eye on time and memory, also while data comes: a reply that trickles must not keep us from looking."""
+        """An eye on the time, also while data comes: a reply that trickles must not keep us from looking."""
         now = time.monotonic()
         if now - self.looked >= WATCH or now >= allowance.until:
             self._look(allowance, idle)
@@ -152,15 +155,10 @@ class Worker:
         return max(0.0, min(allowance.until - time.monotonic(), WATCH))
 
     def _look(self, allowance: Allowance, idle: bool) -> None:
-        """Does it stay within its limits?"""
+        """Is it in time?"""
         self.looked = time.monotonic()
         self.seen = allowance.charge(self.pid, self.seen, idle=idle)
         _in_time(allowance)
-        if _own_memory(self.pid) - self.inherited > self.limits.memory:
-            gigabytes = self.limits.memory / (1 << 30)
-            raise Dead(Trouble("memory", "", f"your code used more than {gigabytes:g} GB of memory and was stopped"))
-        if not _fits(Path(self.order.confinement.writable), self.limits.disk, self.limits.files):
-            raise Dead(Trouble("disk", "", "your code wrote too many files, or too much into them"))
 
     def place(self) -> str:
         """Where its code is right now, as Python writes it down."""
@@ -171,7 +169,15 @@ class Worker:
         if select.select([self.line], [], [], patience)[0]:
             message = self.line.recv(1 << 12)
             if message:
-                raise Dead(_ended(int(json.loads(message)["status"])))
+                told = json.loads(message)
+                raise Dead(_stopped(told["over"], self.order.memory) or _ended(int(told["status"])))
+
+    def _hung_up(self) -> bool:
+        """Is the other end of the channel closed?"""
+        try:
+            return not self.channel.recv(1, socket.MSG_PEEK)
+        except OSError:
+            return True
 
     def kill(self) -> None:
         """End it and everything it started; returns when all of it is gone."""
@@ -194,39 +200,19 @@ def _that_fit(frames: Sequence[bytes]) -> list[bytes]:
     return [*itertools.islice(frames, max(1, sum(size <= wire.AT_ONCE for size in sizes)))]
 
 
-def _own_memory(pid: int) -> int:
-    total = 0
-    with contextlib.suppress(OSError, ValueError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith(("RssAnon:", "RssShmem:", "VmSwap:")):
-                total += int(line.split()[1]) * 1024
-    return total
-
-
-def _fits(folder: Path, size: int, count: int) -> bool:
-    """Does a folder hold no more than so many bytes and entries? Never looks at more than it must."""
-    waiting = [str(folder)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    count -= 1
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    else:
-                        seen = entry.stat(follow_symlinks=False)
-                        size -= max(seen.st_size, seen.st_blocks * 512)
-                    if size < 0 or count < 0:
-                        return False
-        except FileNotFoundError:
-            continue  # gone meanwhile
-        except OSError:
-            return False  # too deep, or closed to us: nothing that an exercise needs
-    return True
-
-
 def _malformed(text: str) -> Trouble:
     return Trouble("malformed", "", text)
+
+
+def _stopped(over: str, memory: int) -> Trouble | None:
+    """What the zygote has ended it for."""
+    match over:
+        case "memory":
+            gigabytes = memory / (1 << 30)
+            return Trouble("memory", "", f"your code used more than {gigabytes:g} GB of memory and was stopped")
+        case "disk":
+            return Trouble("disk", "", "your code wrote too many files, or too much into them")
+    return None
 
 
 def _ended(status: int) -> Trouble:
@@ -439,6 +425,8 @@ class RemoteChannel:
 
         No other worker of the submission's lives meanwhile: that one may have read files which this one may not.
         """
+        if self.layers.user_alone:  # the submission is its user's to read
+            raise UserError("without Landlock or a root folder of its own, code cannot be kept from what was handed in")
         self.close()
         try:
             self.worker = self._start(script.files)
@@ -527,8 +515,9 @@ class RemoteChannel:
             keep=(),
         )
         course = self.course
-        order = Order(confinement, str(root), course.files, course.by_cells, tuple(self.left_out))
-        return Worker(self.zygote, order, limits)
+        room = limits.memory, limits.disk, limits.files
+        order = Order(confinement, str(root), course.files, *room, course.by_cells, tuple(self.left_out))
+        return Worker(self.zygote, order)
 
     def close(self) -> None:
         """Kill the worker, if there is one, and remove what it wrote."""

@@ -148,7 +148,7 @@ def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: T
 
     folders = tuple(bundle / part for part in PARTS)
     layers = probe()
-    require_isolation(layers, folders[1], weak_allowed=options["weak_allowed"])
+    require_isolation(layers, bundle, weak_allowed=options["weak_allowed"])
     course, limits = read_course(str(bundle / COURSE)), Limits(**options["limits"])
     setting = Setting(course, layers, limits, folders, 1, answers=bundle / ANSWERS)
 

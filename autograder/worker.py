@@ -11,7 +11,9 @@ import selectors
 import signal
 import socket
 import sys
+import time
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +27,7 @@ from autograder.loading import Loader
 from autograder.perform import Performer, Trouble
 from autograder.protocol import TooLarge
 from autograder.sheets import LeftOut
+from autograder.watchdog import WATCH, Watched
 from autograder.zygote import MESSAGE, Order
 
 
@@ -65,13 +68,17 @@ def _serve(control: socket.socket) -> None:
     os.set_blocking(waking, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(woken)
-    workers: dict[socket.socket, int] = {}  # the line on which a worker's end is told -> the worker
+    workers: dict[socket.socket, Watched] = {}  # the line on which a worker's end is told -> the worker
+    looked = 0.0
     lifeline = os.pipe()  # its second end closes when we do
     with selectors.DefaultSelector() as selector:
         selector.register(control, selectors.EVENT_READ)
         selector.register(waking, selectors.EVENT_READ)
         while True:
-            for key, _ in selector.select():
+            if workers and time.monotonic() - looked >= WATCH:
+                _watch(workers.values())
+                looked = time.monotonic()
+            for key, _ in selector.select(WATCH if workers else None):
                 if key.fileobj is waking or key.fd == waking:
                     with contextlib.suppress(BlockingIOError):
                         os.read(waking, 4096)
@@ -87,32 +94,42 @@ def _serve(control: socket.socket) -> None:
                 elif key.fileobj in workers:
                     # Nobody listens any more: the grader is done with this worker, or dead.
                     assert isinstance(key.fileobj, socket.socket)
-                    os.kill(workers[key.fileobj], signal.SIGKILL)
+                    os.kill(workers[key.fileobj].pid, signal.SIGKILL)
                     selector.unregister(key.fileobj)
 
 
-def _end(workers: dict[socket.socket, int]) -> None:
-    for pid in workers.values():
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+def _watch(workers: Iterable[Watched]) -> None:
+    for one in workers:
+        if not one.over and one.look():
+            os.kill(one.pid, signal.SIGKILL)  # not waited for yet, so the pid is its own
+
+
+def _end(workers: dict[socket.socket, Watched]) -> None:
+    for one in workers.values():
+        os.kill(one.pid, signal.SIGKILL)
+        os.waitpid(one.pid, 0)
 
 
 def _spawn(
     message: bytes,
     descriptors: list[int],
-    workers: dict[socket.socket, int],
+    workers: dict[socket.socket, Watched],
     control: socket.socket,
     lifeline: tuple[int, int],
 ) -> socket.socket:
     channel, line = descriptors[0], socket.socket(fileno=descriptors[1])
     order = _order(message, channel)
+    gate = os.pipe()
     try:
         pid = fork_alone() if "pid" in order.confinement.layers.namespaces else os.fork()
     except OSError:
-        os.close(channel)
+        for descriptor in (channel, *gate):
+            os.close(descriptor)
         raise
     if pid == 0:
         try:
+            os.close(gate[1])
+            os.read(gate[0], 1)  # closed when our parent is ready to watch
             signal.set_wakeup_fd(-1)
             control.close()
             line.close()
@@ -121,7 +138,9 @@ def _spawn(
         finally:
             os._exit(1)
     os.close(channel)
-    workers[line] = pid
+    workers[line] = Watched(pid, order)
+    for descriptor in gate:
+        os.close(descriptor)
     with contextlib.suppress(OSError):
         line.send(json.dumps({"pid": pid}).encode())
     return line
@@ -138,10 +157,11 @@ def _order(message: bytes, channel: int) -> Order:
     confinement = Confinement(layers=layers, readable=readable, keep=(channel,), **spec)
     files = {name: tuple(files) for name, files in fields["files"].items()}
     left_out = tuple(LeftOut(**one) for one in fields["left_out"])
-    return Order(confinement, fields["root"], files, tuple(fields["by_cells"]), left_out)
+    limits = (fields["memory"], fields["disk"], fields["entries"])
+    return Order(confinement, fields["root"], files, *limits, tuple(fields["by_cells"]), left_out)
 
 
-def _bury(workers: dict[socket.socket, int], selector: selectors.BaseSelector) -> None:
+def _bury(workers: dict[socket.socket, Watched], selector: selectors.BaseSelector) -> None:
     """Wait for the workers that have ended, and tell how."""
     while True:
         try:
@@ -150,12 +170,14 @@ def _bury(workers: dict[socket.socket, int], selector: selectors.BaseSelector) -
             return
         if pid == 0:
             return
-        for line in [line for line, worker in workers.items() if worker == pid]:
-            del workers[line]
+        for line in [line for line, worker in workers.items() if worker.pid == pid]:
+            ended = workers.pop(line)
+            ended.forget()
             with contextlib.suppress(KeyError):
                 selector.unregister(line)
             with contextlib.suppress(OSError):
-                line.send(json.dumps({"status": os.waitstatus_to_exitcode(status)}).encode())
+                told = {"status": os.waitstatus_to_exitcode(status), "over": ended.over}
+                line.send(json.dumps(told).encode())
             line.close()
 
 

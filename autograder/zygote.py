@@ -2,7 +2,7 @@
 
 It is a Python of its own, so that nothing the grader has read is in its memory. A request goes as one message with
 two descriptors: the worker's channel, and a line on which the zygote tells the worker's pid
-and, later, how it ended.
+and, later, how it ended. Meanwhile the zygote watches the worker's memory and disk, see `watchdog`.
 
 This module imports little, so that the zygote can be started before the grader has loaded torch: both load it at
 the same time.
@@ -37,6 +37,9 @@ class Order:
     confinement: Confinement
     root: str
     files: dict[str, tuple[str, ...]]
+    memory: int  # bytes that it may have,
+    disk: int  # may write,
+    entries: int  # and in how many files and folders
     by_cells: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 

@@ -22,8 +22,8 @@ class Layers:
 
     @property
     def files(self) -> bool:
-        """Is the file system out of reach? With `own_user` alone this needs grader files of mode 700."""
-        return self.landlock > 0 or self.own_user
+        """Is the file system out of reach, whatever the rights of its files are?"""
+        return self.landlock > 0 or (self.own_user and "mount" in self.namespaces)
 
     @property
     def network(self) -> bool:
@@ -36,8 +36,15 @@ class Layers:
         return self.files and self.network
 
     @property
+    def user_alone(self) -> bool:
+        """Does only another user's lack of rights keep the worker from files? Then all that matters must be closed."""
+        return self.own_user and self.network and not self.files
+
+    @property
     def name(self) -> str:
         """The tier in words."""
+        if self.user_alone:
+            return "closed files only"
         if not self.strong:
             return "weak"
         if not self.own_user:

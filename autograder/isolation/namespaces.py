@@ -14,6 +14,7 @@ from autograder.isolation.kernel import call
 FLAGS = {"mount": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "pid": 0x20000000, "net": 0x40000000}
 
 READ_ONLY, NO_SETUID, NO_DEVICES = 1, 2, 4
+_NO_TIMES = 1 << 10  # when a file was read last is not kept, and so tells the next submission nothing
 _REMOUNT, BIND, _RECURSIVE, _PRIVATE = 32, 1 << 12, 1 << 14, 1 << 18
 _DETACH = 2
 
@@ -52,7 +53,7 @@ def own_root(readable: Iterable[str], devices: Iterable[str], writable: str) -> 
     below somebody's closed home can be reached, and nothing beside it.
     """
     mount(None, "/", None, _RECURSIVE | _PRIVATE)
-    flags = dict.fromkeys(readable, READ_ONLY | NO_SETUID | NO_DEVICES)
+    flags = dict.fromkeys(readable, READ_ONLY | NO_SETUID | NO_DEVICES | _NO_TIMES)
     flags |= dict.fromkeys(devices, READ_ONLY | NO_SETUID)
     flags |= {writable: NO_SETUID | NO_DEVICES}
     # Held open, because the new root is built on top of the writable folder and hides what is there.

@@ -28,12 +28,16 @@ _DENIED = (
     syscalls.MOUNTS,
     syscalls.LEFTOVERS,
     syscalls.UNSEEN,
+    syscalls.SHARED_FILES,
+    syscalls.MACHINE,
     syscalls.KERNEL,
 )
 
-_CLONE_THREAD = 0x10000
+_CLONE_THREAD, _CLONE_FILES = 0x10000, 0x400
+_UNSHARE_DESCRIPTORS = 2  # of close_range
 _ACCESS_MODE = 0o3
-_SHARED_ANONYMOUS = 0x21
+_WITHOUT_NAME = 0o20000000  # what O_TMPFILE is beside O_DIRECTORY
+_SHARED_ANONYMOUS, _HUGE_PAGES = 0x21, 0x40000
 # A child that changed these would outlive the grader, or let others look into it.
 _PRCTL = (
     kernel.PR_SET_PDEATHSIG,
@@ -42,8 +46,23 @@ _PRCTL = (
     kernel.PR_SET_CHILD_SUBREAPER,
     kernel.PR_SET_PTRACER,
 )
-_FCNTL = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: they make the kernel send a signal to anyone, without kill()
-_IOCTL = (0x5412, 0x541C, 0x8901, 0x8902)  # TIOCSTI, TIOCLINUX type into a terminal; FIOSETOWN, SIOCSPGRP as above
+# What Python and its libraries ask for. Without leases and notifications, which make others wait or send them signals,
+# without F_GETLK, which sees the locks of other submissions, and without F_SETPIPE_SZ: pipes are nobody's memory.
+_FCNTL = [
+    *(0, 1030),  # F_DUPFD, F_DUPFD_CLOEXEC
+    *(1, 2, 3, 4),  # F_GETFD, F_SETFD, F_GETFL, F_SETFL
+    *(6, 7),  # F_SETLK, F_SETLKW: databases
+]
+_IOCTL = [
+    *(0x5401, 0x802C542A, 0x5413),  # TCGETS, TCGETS2, TIOCGWINSZ: is it a terminal, and how large?
+    *(0x541B, 0x5421),  # FIONREAD, FIONBIO
+    *(0x5450, 0x5451),  # FIONCLEX, FIOCLEX
+]
+# What malloc and libraries advise about memory. The rest reads pages of files ahead, drops them, or looks for them.
+_MADVISE = [
+    *(0, 1, 2, 4, 8),  # NORMAL, RANDOM, SEQUENTIAL, DONTNEED, FREE
+    *(10, 11, 14, 15, 16, 17, 18, 19),  # about forks, huge pages and dumps
+]
 
 Code = list[tuple[int, int, int, int]]  # operation, jump if true, jump if false, operand
 
@@ -93,23 +112,33 @@ def _examined(pid: int) -> dict[str, Code]:
     return {
         **to_itself,
         **about_itself,
-        "clone": _masked(0, _CLONE_THREAD, allowed=_CLONE_THREAD),
+        # A thread with descriptors of its own would have the limit on them once more.
+        "clone": _masked(0, _CLONE_THREAD | _CLONE_FILES, allowed=_CLONE_THREAD | _CLONE_FILES),
+        "close_range": _masked(2, _UNSHARE_DESCRIPTORS, denied=_UNSHARE_DESCRIPTORS),
         "setpriority": _one_of(0, [0]) + _one_of(1, [0, pid]),
-        # Opened for reading and yet truncated: Landlock before version 3 lets that pass.
-        "open": _masked(1, os.O_TRUNC | _ACCESS_MODE, denied=os.O_TRUNC),
-        "openat": _masked(2, os.O_TRUNC | _ACCESS_MODE, denied=os.O_TRUNC),
-        # Once it is given up with madvise(), such memory stays and belongs to nobody's resident memory.
-        "mmap": _masked(3, _SHARED_ANONYMOUS, denied=_SHARED_ANONYMOUS),
-        "fcntl": _none_of(1, _FCNTL),
-        "ioctl": _none_of(1, _IOCTL),
+        "open": _opening(1),
+        "openat": _opening(2),
+        # Once it is given up with madvise(), such memory stays and belongs to nobody's resident memory. Nor do pages
+        # of the machine's few huge ones.
+        "mmap": _masked(3, _SHARED_ANONYMOUS, denied=_SHARED_ANONYMOUS) + _masked(3, _HUGE_PAGES, denied=_HUGE_PAGES),
+        "madvise": _one_of(2, _MADVISE, errno.EINVAL),  # as from a kernel that does not know it
+        "fcntl": _one_of(1, _FCNTL),
+        "ioctl": _one_of(1, _IOCTL),
         "prctl": _none_of(0, _PRCTL),
         "sendto": _one_of(4, [0]) + _one_of(4, [0], upper=True),  # no address: only to the other end
     }
 
 
-def _one_of(argument: int, values: list[int], *, upper: bool = False) -> Code:
+def _opening(flags: int) -> Code:
+    # Opened for reading and yet truncated: Landlock before version 3 lets that pass.
+    truncated = _masked(flags, os.O_TRUNC | _ACCESS_MODE, denied=os.O_TRUNC)
+    # A file that never had a name is in no folder where it could be counted.
+    return truncated + _masked(flags, _WITHOUT_NAME, denied=_WITHOUT_NAME)
+
+
+def _one_of(argument: int, values: list[int], number: int = errno.EPERM, *, upper: bool = False) -> Code:
     jumps = [(_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
-    return [_load(argument, upper=upper), *jumps, _refuse(errno.EPERM)]
+    return [_load(argument, upper=upper), *jumps, _refuse(number)]
 
 
 def _none_of(argument: int, values: Iterable[int]) -> Code:

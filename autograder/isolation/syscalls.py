@@ -91,7 +91,20 @@ LEFTOVERS = _group(
 # memory and disk that no process and no file seems to use, so that a watchdog would not see it
 UNSEEN = _group(
     """
-    memfd_create:319:279 memfd_secret:447:447 fallocate:285:47
+    memfd_create:319:279 memfd_secret:447:447 fallocate:285:47 splice:275:76 tee:276:77 vmsplice:278:75
+    """
+)
+# which pages of shared files are in memory, and who has locked them: a word from one submission to the next
+SHARED_FILES = _group(
+    """
+    fadvise64:221:223 readahead:187:213 mincore:27:232 flock:73:32
+    """
+)
+# what the whole machine has only so much of, or waits for
+MACHINE = _group(
+    """
+    io_setup:206:0 io_destroy:207:1 io_submit:209:2 io_cancel:210:3 io_getevents:208:4 io_pgetevents:333:292
+    sync:162:81 syncfs:306:267
     """
 )
 # rarely needed, often the way into the kernel
@@ -111,12 +124,12 @@ EXAMINED = _group(
     clone:56:220 kill:62:129 tkill:200:130 tgkill:234:131 rt_sigqueueinfo:129:138 rt_tgsigqueueinfo:297:240
     prlimit64:302:261 setpriority:141:140 sched_setaffinity:203:122 sched_setscheduler:144:119
     sched_setparam:142:118 sched_setattr:314:274 open:2:- openat:257:56 mmap:9:222 fcntl:72:25 ioctl:16:29 prctl:157:167
-    sendto:44:206
+    sendto:44:206 madvise:28:233 close_range:436:436
     """
 )
 # answered as if this kernel had no such call: callers then fall back to one that can be examined
 ABSENT = _group(
     """
-    clone3:435:435 openat2:437:437
+    clone3:435:435 openat2:437:437 preadv2:327:286 pwritev2:328:287
     """
 )

@@ -11,6 +11,8 @@ from autograder.attacks import Attack, hold, read_attacks
 from autograder.errors import UserError
 from autograder.situations import situations
 
+ANYTHING = {"": "points|checks"}
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 
 
@@ -29,9 +31,10 @@ def test_every_attack_gains_nothing(root, sources, course, attacks, trained, sit
 
 
 def test_every_row_of_the_threats_that_code_can_try_is_tried(attacks):
-    """31 to 34, 36, 59 and 60 are archives and folders (test_intake, test_class_run), 41, 42 and 62 are reports."""
+    """31 to 34, 36, 59 and 60 are archives and folders (test_intake, test_class_run), 41, 42 and 62 are reports, 58 is
+    a machine (test_isolation)."""
     tried = {row for attack in attacks for row in attack.threats}
-    assert set(range(1, 31)) | {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 61} <= tried
+    assert set(range(1, 31)) | {35, *range(37, 41), *range(43, 48), *range(49, 58), 61} <= tried
 
 
 def test_the_harness_sees_an_attack_that_succeeds(root, sources, course, trained):
@@ -40,14 +43,35 @@ def test_the_harness_sees_an_attack_that_succeeds(root, sources, course, trained
     honest = sources.texts["src/attention.py"].split("import annotations", 1)[1]
     answer = '{"cells": [{"cell_type": "code", "source": "query131 = [0.0, 0.0, 0.0]"}]}'
     tried = [
-        Attack("solved", (1,), "does it right", honest),
-        Attack("answered", (1,), "in a notebook", "", {"A2S1.ipynb": answer}),
-        Attack("learnt", (39,), "has a model", "", trained.files, frozenset({"predictions_rope (public)"})),
+        Attack("solved", (1,), "does it right", honest, ANYTHING),
+        Attack("answered", (1,), "in a notebook", "", ANYTHING, {"A2S1.ipynb": answer}),
+        Attack("learnt", (39,), "has a model", "", ANYTHING, trained.files, frozenset({"predictions_rope (public)"})),
     ]
     lines = situations()[-1].run(partial(hold, tried, trained, sources, course, folders, 2, lambda _: None))
     assert not lines[0].held and "earned" in lines[0].found
     assert not lines[1].held and "earned 3 points: query131 (public)" in lines[1].found
     assert not lines[2].held and "earned 18 points: london_baseline (public)" in lines[2].found
+
+
+def test_an_attack_that_does_not_get_as_far_as_it_meant_to_is_caught(root, sources, course, trained):
+    """Of its own mistake, or because it says as its success what any submission says."""
+    folders = (root / "tests/public", root / "tests/hidden")
+    raises = '\n\ndef attn_scaled(A, n_embd, n_heads):\n    raise RuntimeError("REACHED")\n'
+    far = {"": "REACHED"}
+    tried = [
+        Attack("arrives", (1,), "", raises, far),
+        Attack("fails", (1,), "", f"import no_such_module{raises}", far),
+        Attack("is_elsewhere", (1,), "", raises, {situations()[-1].name: "NOT REACHED", "": "REACHED"}),
+        Attack("says_nothing", (1,), "", raises, {"": "not started"}),
+        Attack("fails_and_says_so", (1,), "", "import no_such_module", {"": "no_such_module"}),
+    ]
+    lines = situations()[-1].run(partial(hold, tried, trained, sources, course, folders, 2, lambda _: None))
+    assert lines[0].held
+    assert [line.found for line in lines[1:3]] == [
+        "did not get as far as it meant to: no 'REACHED' in its result",
+        "did not get as far as it meant to: no 'NOT REACHED' in its result",
+    ]
+    assert ["tries nothing" in line.found and not line.held for line in lines[3:5]] == [True, True]
 
 
 def test_attacks_must_say_what_they_try(tmp_path):
@@ -56,3 +80,11 @@ def test_attacks_must_say_what_they_try(tmp_path):
     (tmp_path / "a.py").write_text('"""Evil."""\n')
     with pytest.raises(UserError, match="the docstring must start with 'THREATS"):
         read_attacks(tmp_path)
+    (tmp_path / "a.py").write_text('"""THREATS 1: evil"""\n')
+    with pytest.raises(UserError, match="must say how far it gets: 'Reached: a regular expression'"):
+        read_attacks(tmp_path)
+    (tmp_path / "a.py").write_text('"""THREATS 1: evil\n\nReached: (\n"""\n')
+    with pytest.raises(UserError, match=r"'\(' is not a regular expression"):
+        read_attacks(tmp_path)
+    (tmp_path / "a.py").write_text('"""THREATS 1: evil\n\nReached: far\nReached (ordinary user): not far\n"""\n')
+    assert read_attacks(tmp_path)[0].reached == {"": "far", "ordinary user": "not far"}

@@ -36,6 +36,8 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.errors import UserError
+from autograder.grade import open_to_all, require_isolation
 from autograder.isolation import (
     Confinement,
     Layers,
@@ -266,6 +268,37 @@ def _grader(ground: Ground) -> int:
     return ground.grader
 
 
+def _on_a_file(attempt: Callable[[int], object]) -> Callable[[Ground], None]:
+    """With a descriptor of a file of its own that holds a page."""
+
+    def carried_out(ground: Ground) -> None:
+        (ground.own / "page").write_bytes(bytes(4096))
+        with (ground.own / "page").open("rb") as file:
+            attempt(file.fileno())
+
+    return carried_out
+
+
+def _advise(advice: int) -> Callable[[int], None]:
+    return lambda descriptor: mmap.mmap(descriptor, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ).madvise(advice)
+
+
+def _in_memory(descriptor: int) -> None:
+    with mmap.mmap(descriptor, 4096, mmap.MAP_PRIVATE) as area:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        call("mincore", address, 4096, ctypes.create_string_buffer(1).raw)
+
+
+def _asynchronous() -> None:
+    place = ctypes.c_ulong()
+    if libc.syscall(syscalls.numbers(syscalls.MACHINE)["io_setup"], 1, ctypes.byref(place)) == -1:
+        raise OSError(ctypes.get_errno(), "io_setup")
+
+
+def _descriptors_of_its_own() -> None:
+    call("syscall", syscalls.numbers(syscalls.EXAMINED)["close_range"], 1000, 1000, 2)
+
+
 DENIED: dict[str, Callable[[Ground], object]] = {
     "read the answers": lambda g: g.hidden.read_text(),
     "list the hidden folder": lambda g: list(g.hidden.parent.iterdir()),
@@ -313,6 +346,21 @@ DENIED: dict[str, Callable[[Ground], object]] = {
     "keep a shared segment": lambda _: _segment(),
     "hide memory in a file without a name": lambda _: os.close(os.memfd_create("hidden")),
     "hide memory in a shared mapping": lambda _: mmap.mmap(-1, 4096).close(),
+    "hide a file without a name": lambda g: os.close(os.open(g.own, os.O_TMPFILE | os.O_RDWR)),
+    "forget pages of a file": _on_a_file(lambda file: os.posix_fadvise(file, 0, 4096, os.POSIX_FADV_DONTNEED)),
+    "read only what is in memory": _on_a_file(lambda file: os.preadv(file, [bytearray(1)], 0, os.RWF_NOWAIT)),
+    "see which pages are in memory": _on_a_file(_in_memory),
+    "read pages ahead": _on_a_file(lambda file: call("readahead", file, 0, 4096)),
+    "have pages read ahead": _on_a_file(_advise(mmap.MADV_WILLNEED)),
+    "have pages written out": _on_a_file(_advise(21)),
+    "lock a file": _on_a_file(lambda file: fcntl.flock(file, fcntl.LOCK_SH)),
+    "see who has locked a file": _on_a_file(lambda file: fcntl.fcntl(file, fcntl.F_GETLK, bytes(32))),
+    "lease a file": _on_a_file(lambda file: fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)),
+    "be told of changes": lambda g: fcntl.fcntl(os.open(g.own, os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS),
+    "fill a pipe": lambda _: fcntl.fcntl(os.pipe()[0], fcntl.F_SETPIPE_SZ, 1 << 18),
+    "ask a file system": _on_a_file(lambda file: fcntl.ioctl(file, 2, bytes(4))),  # FIGETBSZ, one of hundreds
+    "take a place for asynchronous reading": lambda _: _asynchronous(),
+    "have descriptors of its own": lambda _: _descriptors_of_its_own(),
 }
 OF_THE_GRADERS_FILES: dict[str, Callable[[Ground], object]] = {
     "change the rights of the answers": lambda g: g.hidden.chmod(0o600),
@@ -330,7 +378,7 @@ OF_ROOT: dict[str, Callable[[Ground], object]] = {
     "name the machine": lambda _: socket.sethostname(socket.gethostname()),
     "change its root": lambda _: os.chroot("/"),
 }
-DENIALS = {"EPERM", "EACCES", "EBADF"}
+DENIALS = {"EPERM", "EACCES", "EBADF", "ENOSYS", "ENOTSUP", "EINVAL"}
 ABSENCES = {"ENOENT", "ESRCH", "EROFS"}  # under a root folder and in a pid namespace of its own, things are not there
 
 
@@ -361,6 +409,14 @@ def test_confine_stops_every_attempt(tier: str, ground: Ground) -> None:
     assert {name: how for name, how in confined.items() if how not in denials} == {}
     assert confined.keys() == attempts.keys()
     assert ground.hidden.read_text() == "42"
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs a mount namespace")
+def test_reading_a_shared_file_leaves_no_time_behind(ground: Ground) -> None:
+    def body(ground: Ground) -> bool:
+        return all(os.statvfs(path).f_flag & os.ST_NOATIME for path in (*python_folders(), ground.submission))
+
+    assert run(WITH_NAMESPACES, ground, body) is True
 
 
 # ---------------------------------------------------------------- what must work
@@ -773,7 +829,11 @@ def test_probe_gives_the_weak_tier_where_nothing_can_be_tried(ground: Ground) ->
     ("layers", "name"),
     [
         (Layers(True, 7, True, ("pid", "net"), True, True), "root with namespaces"),
-        (Layers(True, 0, True, (), True, True), "root without namespaces"),
+        (Layers(True, 0, True, ("mount",), True, True), "root with namespaces"),
+        (Layers(True, 7, True, (), True, True), "root without namespaces"),
+        (Layers(True, 0, True, (), True, True), "closed files only"),
+        (Layers(True, 0, True, ("pid", "net"), True, True), "closed files only"),
+        (Layers(True, 0, False, (), True, True), "weak"),
         (Layers(False, 1, True, (), True, True), "ordinary user"),
         (Layers(True, 7, False, ("net",), True, True), "root with namespaces"),
         (Layers(False, 7, False, (), True, True), "weak"),
@@ -782,8 +842,64 @@ def test_probe_gives_the_weak_tier_where_nothing_can_be_tried(ground: Ground) ->
 )
 def test_layers_name_the_tier(layers: Layers, name: str) -> None:
     assert layers.name == name
-    assert layers.strong == (name != "weak")
+    assert layers.strong == (name not in ("weak", "closed files only"))
     json.dumps(dataclasses.asdict(layers))
+
+
+USER_ALONE = Layers(True, 0, True, (), True, True)
+
+
+def test_a_user_of_its_own_is_enough_only_where_everything_is_closed(tmp_path: Path) -> None:
+    """THREATS 58: without Landlock and a root folder of its own, a worker reads what everybody can."""
+    closed, repository = tmp_path / "closed", tmp_path / "repository"
+    for folder in (closed, closed / "results", repository):
+        folder.mkdir(mode=0o755)
+    answers = repository / "answers.json"
+    answers.write_text("42")
+    above = [folder for folder in tmp_path.parents if not folder.stat().st_mode & 0o001]
+    if above:  # pytest's folder is closed to others: then nothing in it is open
+        assert not open_to_all(answers)
+        tmp_path = Path(tempfile.mkdtemp())
+        tmp_path.chmod(0o755)
+        closed, repository = closed.rename(tmp_path / "closed"), repository.rename(tmp_path / "repository")
+        answers = repository / "answers.json"
+    try:
+        for path in (repository, answers, closed / "results"):
+            with pytest.raises(UserError, match=rf"every user of this machine can read {path}; run: chmod go= {path}"):
+                require_isolation(USER_ALONE, path, weak_allowed=False)
+        answers.chmod(0o600)
+        closed.chmod(0o700)
+        for path in (answers, closed, closed / "results", tmp_path / "not there"):
+            require_isolation(USER_ALONE, path, weak_allowed=False)
+        require_isolation(dataclasses.replace(USER_ALONE, landlock=1), repository, weak_allowed=False)
+        require_isolation(USER_ALONE, repository, weak_allowed=True)
+        with pytest.raises(UserError, match="this machine cannot isolate submissions"):
+            require_isolation(dataclasses.replace(USER_ALONE, own_user=False), weak_allowed=False)
+    finally:
+        if above:
+            shutil.rmtree(tmp_path)
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root has users to give away")
+def test_what_is_closed_to_all_is_closed_to_a_worker_without_landlock(ground: Ground) -> None:
+    """As `open_to_all` says it, by trying."""
+    ground.root.chmod(0o755)
+
+    def body(ground: Ground) -> list[str]:
+        return [outcome(path.read_bytes) for path in (ground.hidden, ground.root / "open.txt")]
+
+    (ground.root / "open.txt").write_text("42")
+    (ground.root / "open.txt").chmod(0o644)
+    ground.hidden.parent.chmod(0o700)
+    assert [open_to_all(path) for path in (ground.hidden, ground.root / "open.txt")] == [False, True]
+
+    def task(ground: Ground, layers: Layers) -> Any:
+        worker = Worker(ground, dataclasses.replace(layers, landlock=0), lambda: body(ground))
+        result = worker.result()
+        worker.end()
+        return result
+
+    assert in_grader(WITHOUT_NAMESPACES, ground, task) == ["EACCES", "done"]
 
 
 # ---------------------------------------------------------------- the filter, by reading it
@@ -812,6 +928,7 @@ def judge(code: seccomp.Code, number: int, *arguments: int, audit: int | None = 
 
 
 ALLOWED, REFUSED, UNKNOWN, KILLED = 0x7FFF0000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS, 0x80000000
+UNHEARD_OF = 0x50000 | errno.EINVAL
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
@@ -819,7 +936,8 @@ def test_seccomp_filter_judges_every_listed_call(machine: str, monkeypatch: pyte
     monkeypatch.setattr(platform, "machine", lambda: machine)
     code = seccomp.program(pid=100)
     denied = (syscalls.NETWORK, syscalls.PROCESSES, syscalls.OTHERS, syscalls.METADATA, syscalls.MOUNTS)
-    for group in (*denied, syscalls.LEFTOVERS, syscalls.UNSEEN, syscalls.KERNEL):
+    unseen = (syscalls.UNSEEN, syscalls.SHARED_FILES, syscalls.MACHINE)
+    for group in (*denied, *unseen, syscalls.LEFTOVERS, syscalls.KERNEL):
         assert {judge(code, number) for number in syscalls.numbers(group).values()} == {REFUSED}
     assert {judge(code, number) for number in syscalls.numbers(syscalls.ABSENT).values()} == {UNKNOWN}
     assert judge(code, syscalls.HIGHEST + 1) == judge(code, 0x40000000) == judge(code, 0xFFFFFFFF) == UNKNOWN
@@ -827,14 +945,24 @@ def test_seccomp_filter_judges_every_listed_call(machine: str, monkeypatch: pyte
     calls = syscalls.numbers(syscalls.EXAMINED)
     assert judge(code, calls["clone"], 0x3D0F00) == ALLOWED  # as pthread_create does
     assert judge(code, calls["clone"], 0x1200011) == REFUSED  # as fork does
+    assert judge(code, calls["clone"], 0x3D0F00 & ~0x400) == REFUSED  # a thread with descriptors of its own
+    assert [judge(code, calls["close_range"], 3, 9, flags) for flags in (0, 4, 2, 6)] == [ALLOWED] * 2 + [REFUSED] * 2
     assert [judge(code, calls["kill"], target) for target in (100, 0, -1, -100, 99)] == [ALLOWED] + [REFUSED] * 4
     assert [judge(code, calls["prlimit64"], target) for target in (0, 100, 99)] == [ALLOWED, ALLOWED, REFUSED]
     assert judge(code, calls["setpriority"], 0, 100) == ALLOWED
     assert judge(code, calls["setpriority"], 2, 0) == judge(code, calls["setpriority"], 0, 99) == REFUSED
     assert judge(code, calls["openat"], 0, 0, os.O_RDONLY | os.O_TRUNC) == REFUSED
     assert judge(code, calls["openat"], 0, 0, os.O_WRONLY | os.O_TRUNC) == ALLOWED
+    assert judge(code, calls["openat"], 0, 0, os.O_TMPFILE | os.O_RDWR) == REFUSED
+    assert judge(code, calls["openat"], 0, 0, os.O_DIRECTORY) == ALLOWED
     assert [judge(code, calls["mmap"], 0, 0, 0, flags) for flags in (0x21, 0x22, 0x01)] == [REFUSED, ALLOWED, ALLOWED]
-    assert judge(code, calls["ioctl"], 0, 0x5412) == REFUSED  # typing into a terminal
+    assert judge(code, calls["mmap"], 0, 0, 0, 0x40022) == REFUSED  # huge pages
+    assert [judge(code, calls["madvise"], 0, 0, advice) for advice in (4, 14)] == [ALLOWED] * 2
+    assert {judge(code, calls["madvise"], 0, 0, advice) for advice in (3, 9, 12, 20, 21, 22, 25)} == {UNHEARD_OF}
+    assert judge(code, calls["ioctl"], 0, 0x5401) == ALLOWED  # is it a terminal?
+    assert {judge(code, calls["ioctl"], 0, what) for what in (0x5412, 0x40086602, 0x40049409, 2)} == {REFUSED}
+    assert [judge(code, calls["fcntl"], 0, what) for what in (0, 1, 2, 3, 4, 6, 7, 1030)] == [ALLOWED] * 8
+    assert {judge(code, calls["fcntl"], 0, what) for what in (5, 8, 10, 15, 36, 1024, 1026, 1031, 1036)} == {REFUSED}
     assert judge(code, calls["sendto"], 3) == ALLOWED
     assert judge(code, calls["sendto"], 3, 0, 0, 0, 1 << 40) == judge(code, calls["sendto"], 3, 0, 0, 0, 1) == REFUSED
 

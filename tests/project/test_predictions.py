@@ -7,7 +7,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,9 +19,7 @@ from autograder.errors import UserError
 from autograder.exercises import ASKING
 from autograder.files import zipped
 from autograder.findings import CheckFailed
-from autograder.grade import require_isolation
 from autograder.held_out import HeldOut, Question
-from autograder.isolation import probe
 from autograder.loading import Loader
 from autograder.perform import Performer
 from autograder.remote import Limits
@@ -362,16 +360,6 @@ def test_the_command_says_at_once_that_answers_are_missing(repository, trained, 
     )
     assert "1 could not be graded" in told.out
     assert main([*command, "--course", "uw447"]) == 0 and "note" not in capsys.readouterr().err
-
-
-def test_answers_that_everybody_can_read_need_landlock(tmp_path):
-    path = written(tmp_path, WORLD)
-    path.chmod(0o644)
-    layers = replace(probe(), landlock=0, own_user=True, seccomp=True)
-    with pytest.raises(UserError, match=r"answers\.json can be read by everybody"):
-        require_isolation(layers, path, weak_allowed=False)
-    path.chmod(0o600)
-    require_isolation(layers, path, tmp_path / "not there", weak_allowed=False)
 
 
 def test_the_small_student_is_the_same_each_time(student):

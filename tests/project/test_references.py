@@ -43,6 +43,35 @@ def test_hidden_cases_are_many_and_varied(slug):
     assert any(not t.is_contiguous() for t in tensors)
 
 
+# Large scores must be the same however they are computed; one token has the weight 1, and position 0 does not turn.
+ROUND = {
+    *(
+        ("attn_softmax", "large", "A"),
+        ("compute_outputs", "one token", "A"),
+        ("apply_rotary_emb", "one token", "rope_cache"),
+    ),
+    *(("apply_causal_mask", name, "A") for name in ("scores of a million", "all very negative")),
+    *(("self_attention", "large", name) for name in ("Q", "K")),
+}
+
+
+def test_hidden_inputs_are_no_multiples_of_one_64th():
+    """Round numbers can be guessed from a few bits, and half precision holds them."""
+
+    def is_round(value: torch.Tensor) -> bool:
+        fine = value[value.isfinite()].double() * 64
+        return float((fine == fine.round()).double().mean()) > 0.6
+
+    found = {
+        (slug, name, argument)
+        for slug in CASEBOOK
+        for name, case in cases_for(slug, "hidden").items()
+        for argument, value in case.items()
+        if isinstance(value, torch.Tensor) and value.is_floating_point() and is_round(value)
+    }
+    assert found == ROUND
+
+
 @pytest.mark.parametrize("part", ["public", "hidden"])
 @pytest.mark.parametrize(
     "slug", [slug for slug in CASEBOOK if slug not in ("make_causal_mask", "precompute_rotary_emb")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -23,13 +24,14 @@ from autograder.checks import answer
 from autograder.course import PARTS
 from autograder.dens import den
 from autograder.engine import Outcome, Sitting
+from autograder.errors import UserError
 from autograder.exercises import EXERCISES
 from autograder.findings import CheckFailed
 from autograder.grade import Setting, Tree, _free_users, here
 from autograder.intake import Intake
-from autograder.isolation import probe
+from autograder.isolation import Layers, probe
 from autograder.people import Student
-from autograder.perform import Reply, Request, Trouble
+from autograder.perform import Reply, Request, Script, Trouble
 from autograder.references import Case
 from autograder.remote import Limits, RemoteChannel, _that_fit
 from autograder.submission import Submission
@@ -268,6 +270,38 @@ def test_where_memory_runs_out_the_kernel_ends_a_worker_first(channel, zygote):
     channel.perform_all([softmax(2)])
     assert Path(f"/proc/{channel.worker.pid}/oom_score_adj").read_text() == "1000\n"
     assert int(Path(f"/proc/{zygote.pid}/oom_score_adj").read_text()) < 1000
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        """
+import threading, time, torch
+hoard = []
+def fill():
+    while True:
+        hoard.append(torch.ones(16 << 20))
+def attn_softmax(A):
+    threading.Thread(target=fill, daemon=True).start()
+    return A
+"""
+    ],
+    indirect=True,
+)
+def test_memory_is_watched_while_nobody_asks_for_anything(channel):
+    """THREATS 54: a grader that compares, or waits for its own disk, does not look at a worker meanwhile."""
+    channel.limits = Limits(memory=256 << 20)
+    assert isinstance(channel.perform_all([softmax(2)])[0], Reply)
+    assert select.select([channel.worker.line], [], [], 120)[0]  # it was ended, with nobody waiting for an answer
+    (trouble,) = channel.perform_all([softmax(2)])
+    assert (trouble.kind, trouble.text) == ("memory", "your code used more than 0.25 GB of memory and was stopped")
+
+
+def test_a_script_is_not_run_where_it_could_read_what_was_handed_in(channel):
+    """THREATS 58: predictions that are read from the submission are not made again."""
+    channel.layers = Layers(own_user=True, landlock=0, seccomp=True, namespaces=(), no_new_privs=True, limits=True)
+    with pytest.raises(UserError, match="cannot be kept from what was handed in"):
+        channel.run(Script("run.py", (), "out", {}), 5)
 
 
 def test_interrupted_while_a_result_is_written_everything_ends(course, root):

@@ -1,4 +1,7 @@
-"""THREATS 9: results that are right only if the comparison broadcasts them"""
+r"""THREATS 9: results that are right only if the comparison broadcasts them
+
+Reached: merge_heads: shape \(1, 2, 2\), expected \(1, 2, 4\)
+"""
 
 
 def attn_softmax(A):

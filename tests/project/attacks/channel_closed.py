@@ -1,4 +1,7 @@
-"""THREATS 14: close the channel and answer no more"""
+"""THREATS 14: close the channel and answer no more
+
+Reached: attn_scaled: your code closed the grader's channel
+"""
 
 import os
 import time

@@ -1,4 +1,7 @@
-"""THREATS 14, 17: send descriptors over the channel, many of them, so that the grader ends up holding them"""
+"""THREATS 14, 17: send descriptors over the channel, many of them, so that the grader ends up holding them
+
+Reached: attn_scaled: the reply of your code could not be read
+"""
 
 import array
 import os

@@ -1,4 +1,7 @@
-"""THREATS 14: put a pipe in the place of the channel"""
+"""THREATS 14: put a pipe in the place of the channel
+
+Reached: attn_scaled: your code (ended Python itself|closed the grader's channel)
+"""
 
 import os
 

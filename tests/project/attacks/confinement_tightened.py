@@ -1,4 +1,7 @@
-"""THREATS 21, 27: filter its own system calls, so that it cannot even end, and name itself like the grader"""
+r"""THREATS 21, 27: filter its own system calls, so that it cannot even end, and name itself like the grader
+
+Reached: at src/attention\.py line \d+: time\.sleep\(1\)
+"""
 
 import ctypes
 import struct

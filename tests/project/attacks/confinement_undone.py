@@ -1,10 +1,14 @@
-"""THREATS 27, 44: take back what confines it: limits, user, groups, capabilities, namespaces, filters, roots"""
+"""THREATS 27, 44: take back what confines it: limits, user, groups, capabilities, namespaces, filters, roots
+
+Reached: REACHED: 27 refused
+"""
 
 import ctypes
 import os
 import resource
 
 libc = ctypes.CDLL(None, use_errno=True)
+refused = 0
 done = []
 for name in ("CPU", "FSIZE", "NOFILE", "NPROC", "CORE", "MEMLOCK", "STACK"):
     which = getattr(resource, f"RLIMIT_{name}")
@@ -12,7 +16,7 @@ for name in ("CPU", "FSIZE", "NOFILE", "NPROC", "CORE", "MEMLOCK", "STACK"):
         resource.setrlimit(which, (resource.getrlimit(which)[1] + 1,) * 2)
         done.append(name)
     except (OSError, ValueError):
-        pass
+        refused += 1
 for attempt in (
     lambda: os.setuid(0), lambda: os.setgid(0), lambda: os.setgroups([0]), lambda: os.chroot("/"),
     lambda: os.setresuid(0, 0, 0), lambda: os.nice(-5), lambda: os.sched_setscheduler(0, 1, os.sched_param(1)),
@@ -22,7 +26,7 @@ for attempt in (
         attempt()
         done.append(attempt.__code__.co_consts)
     except (OSError, AttributeError):
-        pass
+        refused += 1
 for number, arguments in (
     (157, (4, 1)),
     (157, (1, 0)),
@@ -38,9 +42,11 @@ for number, arguments in (
 ):
     if number != 317 and libc.syscall(number, *arguments) != -1:
         done.append((number, arguments))
+    else:
+        refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if done:
         raise RuntimeError(f"LEAK BREACH {done}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

@@ -1,4 +1,7 @@
-"""THREATS 10: return one constant"""
+r"""THREATS 10: return one constant
+
+Reached: Every entry of yours is 0\.5
+"""
 
 
 def attempt(first, *_):

@@ -1,4 +1,7 @@
-"""THREATS 28, 1: fork twice with a session of its own, outlive the grading, and write results"""
+r"""THREATS 28, 1: fork twice with a session of its own, outlive the grading, and write results
+
+Reached: PermissionError: \[Errno 1\][^\n]*\n.*if os\.fork\(\) == 0
+"""
 
 import os
 import time

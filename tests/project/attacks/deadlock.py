@@ -1,4 +1,7 @@
-"""THREATS 29: threads that wait for each other, for the import lock and for input that never comes"""
+r"""THREATS 29: threads that wait for each other, for the import lock and for input that never comes
+
+Reached: at src/attention\.py line \d+: with lock, lock:
+"""
 
 import sys
 import threading

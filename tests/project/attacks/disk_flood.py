@@ -1,4 +1,7 @@
-"""THREATS 24: reserve gigabytes in its own folder, file by file, faster than one can write"""
+r"""THREATS 24: reserve gigabytes in its own folder, file by file, faster than one can write
+
+Reached: at src/attention\.py line \d+: os\.posix_fallocate
+"""
 
 import os
 

@@ -1,8 +1,12 @@
-"""THREATS 24, 43: leave files in every folder of the machine that might take them"""
+r"""THREATS 24, 43: leave files in every folder of the machine that might take them
+
+Reached: REACHED: 1\d\d refused
+"""
 
 import os
 import tempfile
 
+refused = 0
 done = []
 folders = ["/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/dev/mqueue", "/root", "/home", "/etc", "/var/crash"]
 for folder in [*folders, "..", "../..", os.path.dirname(__file__), "/", "/dev", "/proc/self", "/sys/fs/cgroup"]:
@@ -19,10 +23,10 @@ for folder in [*folders, "..", "../..", os.path.dirname(__file__), "/", "/dev", 
             attempt()
             done.append(folder)
         except OSError:
-            pass
+            refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if done:
         raise RuntimeError(f"LEAK BREACH {done}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

@@ -1,4 +1,7 @@
-"""THREATS 24: fill the disk with what a look at the files does not show: no length, no name, no rights, too deep"""
+"""THREATS 24: fill the disk with what a look at the files does not show: no length, no name, no rights, too deep
+
+Reached: LEAK refused
+"""
 
 import ctypes
 import os

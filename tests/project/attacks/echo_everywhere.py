@@ -1,4 +1,7 @@
-"""THREATS 10: give back the input, whatever was asked"""
+r"""THREATS 10: give back the input, whatever was asked
+
+Reached: batch 0, query 0: yours \[6 8\], expected \[3 4\]
+"""
 
 
 def attempt(first, *rest, **_):

@@ -1,4 +1,7 @@
-"""THREATS 21: a regular expression that backtracks for longer than the universe lasts"""
+r"""THREATS 21: a regular expression that backtracks for longer than the universe lasts
+
+Reached: at src/attention\.py line \d+: return re\.match
+"""
 
 import re
 

@@ -1,4 +1,7 @@
-"""THREATS 21: loop for ever, deaf to signals"""
+r"""THREATS 21: loop for ever, deaf to signals
+
+Reached: at src/attention\.py line \d+: (while True:|pass)
+"""
 
 import signal
 

@@ -1,4 +1,7 @@
-"""THREATS 21, 44: multiply large matrices with as many threads as it gets"""
+r"""THREATS 21, 44: multiply large matrices with as many threads as it gets
+
+Reached: attn_scaled: did not finish within 2 s
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

@@ -1,4 +1,7 @@
-"""THREATS 26: abort"""
+r"""THREATS 26: abort
+
+Reached: attn_scaled: your code crashed Python \((abort|segmentation fault)\)
+"""
 
 import os
 

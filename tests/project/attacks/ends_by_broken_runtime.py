@@ -1,4 +1,7 @@
-"""THREATS 26: break Python under the grader's feet: no builtins, no imports, no exceptions, no lock"""
+"""THREATS 26: break Python under the grader's feet: no builtins, no imports, no exceptions, no lock
+
+Reached: attn_scaled: your code ended Python itself
+"""
 
 import builtins
 import sys

@@ -1,4 +1,7 @@
-"""THREATS 26: leave by sys.exit(0), and by os._exit(0) when a file is made"""
+"""THREATS 26: leave by sys.exit(0), and by os._exit(0) when a file is made
+
+Reached: attn_scaled: your code raised SystemExit
+"""
 
 import sys
 

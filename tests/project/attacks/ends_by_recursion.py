@@ -1,4 +1,7 @@
-"""THREATS 26: recurse without end, in Python and, with the limit raised, through the C stack"""
+r"""THREATS 26: recurse without end, in Python and, with the limit raised, through the C stack
+
+Reached: merge_heads: your code crashed Python \(segmentation fault\)
+"""
 
 import sys
 

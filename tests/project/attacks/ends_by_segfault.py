@@ -1,4 +1,7 @@
-"""THREATS 26: read from address 0"""
+r"""THREATS 26: read from address 0
+
+Reached: attn_scaled: your code crashed Python \(segmentation fault\)
+"""
 
 import ctypes
 

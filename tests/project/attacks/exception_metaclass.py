@@ -1,4 +1,7 @@
-"""THREATS 26: an exception whose class has a name that raises, a cause that is itself and a false class"""
+"""THREATS 26: an exception whose class has a name that raises, a cause that is itself and a false class
+
+Reached: ValueError: LEAK
+"""
 
 
 class Meta(type):

@@ -1,4 +1,7 @@
-"""THREATS 24: one file without end, also a sparse one"""
+"""THREATS 24: one file without end, also a sparse one
+
+Reached: merge_heads: your code raised OSError
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

@@ -1,9 +1,13 @@
-"""THREATS 43: leave compiled modules, caches and settings where the next submission would read them"""
+r"""THREATS 43: leave compiled modules, caches and settings where the next submission would read them
+
+Reached: REACHED: \d+ refused
+"""
 
 import importlib.util
 import os
 import py_compile
 
+refused = 0
 for folder in (os.path.expanduser("~"), os.getcwd(), os.path.dirname(__file__), "/tmp", "/var/tmp"):
     for name in (
         ".cache/attack-was-here",
@@ -16,9 +20,13 @@ for folder in (os.path.expanduser("~"), os.getcwd(), os.path.dirname(__file__), 
             with open(f"{folder}/{name}", "w") as file:
                 file.write("LEAK attack-was-here")
         except OSError:
-            pass
+            refused += 1
 try:
     py_compile.compile(__file__, importlib.util.cache_from_source(__file__))
 except OSError:
-    pass
+    refused += 1
 torch.hub.set_dir("attack-was-here")
+
+
+def attn_scaled(A, n_embd, n_heads):
+    raise RuntimeError(f"REACHED: {refused} refused")

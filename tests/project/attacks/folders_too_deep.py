@@ -1,4 +1,7 @@
-"""THREATS 24, 43: folders nested deeper than whoever removes them can follow"""
+"""THREATS 24, 43: folders nested deeper than whoever removes them can follow
+
+Reached: make_causal_mask: your code wrote too many files
+"""
 
 import os
 

@@ -1,4 +1,7 @@
-"""THREATS 24, 43: files in folders that not even their owner may list, so that they stay behind"""
+"""THREATS 24, 43: files in folders that not even their owner may list, so that they stay behind
+
+Reached: REACHED: [5-9] entries
+"""
 
 import os
 
@@ -9,4 +12,4 @@ def attn_scaled(A, n_embd, n_heads):
     open(f"attack-was-here-{0o300}/attack-was-here", "w").close()
     os.umask(0o777)
     os.mkdir("attack-was-here")
-    return A
+    raise RuntimeError(f"REACHED: {len(os.listdir())} entries")

@@ -1,4 +1,7 @@
-"""THREATS 14: find the channel among the open descriptors and write rubbish into every one of them"""
+"""THREATS 14: find the channel among the open descriptors and write rubbish into every one of them
+
+Reached: attn_scaled: (the reply of your code could not be read|your code wrote to the grader's channel)
+"""
 
 import os
 

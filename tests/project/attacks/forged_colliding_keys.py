@@ -1,4 +1,7 @@
-"""THREATS 14, 21: answer with a dict of numbers that all have the same hash, so that decoding is quadratic"""
+"""THREATS 14, 21: answer with a dict of numbers that all have the same hash, so that decoding is quadratic
+
+Reached: attn_scaled: the reply of your code could not be read
+"""
 
 import json
 

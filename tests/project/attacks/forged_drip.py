@@ -1,4 +1,7 @@
-"""THREATS 14, 29: send the largest frame allowed, a byte at a time"""
+r"""THREATS 14, 29: send the largest frame allowed, a byte at a time
+
+Reached: at src/attention\.py line \d+: (time\.sleep\(0\.01\)|line\.sendall)|attn_scaled: did not finish within \d+ s, though
+"""
 
 import sys
 import time

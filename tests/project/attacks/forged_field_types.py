@@ -1,4 +1,7 @@
-"""THREATS 14: replies whose fields have the wrong types: tensors for texts, texts for tensors, too many, too few"""
+"""THREATS 14: replies whose fields have the wrong types: tensors for texts, texts for tensors, too many, too few
+
+Reached: split_heads: the reply of your code could not be read
+"""
 
 from autograder import protocol, wire
 

@@ -1,4 +1,7 @@
-"""THREATS 14, 25: write to the channel without end from a thread, asked or not"""
+"""THREATS 14, 25: write to the channel without end from a thread, asked or not
+
+Reached: attn_scaled: (the reply of your code could not be read|your code wrote to the grader's channel)
+"""
 
 import sys
 import threading

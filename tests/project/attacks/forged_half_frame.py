@@ -1,4 +1,7 @@
-"""THREATS 14, 29: send half a frame, then nothing"""
+r"""THREATS 14, 29: send half a frame, then nothing
+
+Reached: at src/attention\.py line \d+: time\.sleep\(1000\)
+"""
 
 import sys
 import time

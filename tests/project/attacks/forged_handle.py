@@ -1,4 +1,7 @@
-"""THREATS 14: answer a request to make an object with something that is no handle"""
+"""THREATS 14: answer a request to make an object with something that is no handle
+
+Reached: init_qkv_proj: the object could not be made
+"""
 
 from autograder.perform import Performer, Reply
 

@@ -1,4 +1,7 @@
-"""THREATS 14: give every object the number of none, or of another"""
+"""THREATS 14: give every object the number of none, or of another
+
+Reached: IndexError: cannot fit 'int' into an index-sized integer
+"""
 
 from autograder.perform import Performer, Reply
 from autograder.plain import Handle

@@ -1,4 +1,7 @@
-"""THREATS 14, 30: headers made to hurt a JSON reader: nesting, digits, constants, lying shapes, no JSON at all"""
+"""THREATS 14, 30: headers made to hurt a JSON reader: nesting, digits, constants, lying shapes, no JSON at all
+
+Reached: make_causal_mask: the reply of your code could not be read
+"""
 
 from autograder import protocol, wire
 

@@ -1,4 +1,7 @@
-"""THREATS 14, 30: answer with an empty tensor whose shape overflows when it is multiplied out"""
+"""THREATS 14, 30: answer with an empty tensor whose shape overflows when it is multiplied out
+
+Reached: attn_scaled: the reply of your code could not be read
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""THREATS 14: answer with no columns at all when many items were asked for"""
+"""THREATS 14: answer with no columns at all when many items were asked for
+
+Reached: init_qkv_proj: the items could not be read
+"""
 
 from autograder.perform import Performer, Reply
 from autograder.plain import Handle

@@ -1,4 +1,7 @@
-"""THREATS 14, 22: announce a frame of four gigabytes"""
+"""THREATS 14, 22: announce a frame of four gigabytes
+
+Reached: attn_scaled: the reply of your code could not be read
+"""
 
 from autograder import wire
 

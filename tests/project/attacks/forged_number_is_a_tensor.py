@@ -1,4 +1,7 @@
-"""THREATS 14: answer with a frame whose request number is a tensor, which cannot be compared"""
+"""THREATS 14: answer with a frame whose request number is a tensor, which cannot be compared
+
+Reached: attn_scaled: the reply of your code could not be read
+"""
 
 from autograder import protocol, wire
 

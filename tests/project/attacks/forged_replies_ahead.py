@@ -1,4 +1,7 @@
-"""THREATS 14: write a reply to the next request before it was asked"""
+r"""THREATS 14: write a reply to the next request before it was asked
+
+Reached: right shape \(1, 2, 2\), wrong values
+"""
 
 import socket
 import sys
@@ -13,4 +16,4 @@ def attn_scaled(A, n_embd, n_heads):
     for number in range(frame.f_locals["number"], frame.f_locals["number"] + 20):
         value = {"number": number, "value": A, "arguments": (A, n_embd, n_heads), "gradients": {}}
         frame.f_locals["line"].sendall(protocol.encode(value))
-    return A
+    raise RuntimeError("REACHED: 20 replies ahead")

@@ -1,4 +1,7 @@
-"""THREATS 14: answer with the number of another request, or with True for 1"""
+"""THREATS 14: answer with the number of another request, or with True for 1
+
+Reached: attn_scaled: the reply of your code could not be read
+"""
 
 from autograder import wire
 

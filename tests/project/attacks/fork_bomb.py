@@ -1,4 +1,7 @@
-"""THREATS 23, 28: start processes by every way Python has, and detach them"""
+"""THREATS 23, 28: start processes by every way Python has, and detach them
+
+Reached: REACHED: 65 refused
+"""
 
 import ctypes
 import multiprocessing
@@ -6,6 +9,7 @@ import os
 import pty
 import subprocess
 
+refused = 0
 found = []
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -37,11 +41,11 @@ for attempt in (
         try:
             attempt()
             found.append(attempt.__code__.co_firstlineno)
-        except (OSError, RuntimeError, EOFError):
-            pass
+        except (OSError, RuntimeError, EOFError, AttributeError):
+            refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if found:
         raise RuntimeError(f"LEAK BREACH {found}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

@@ -1,4 +1,7 @@
-"""THREATS 2: overwrite, remove, rename and touch the files of the grader, and what Python has compiled of them"""
+r"""THREATS 2: overwrite, remove, rename and touch the files of the grader, and what Python has compiled of them
+
+Reached: REACHED: [1-9]\d* refused
+"""
 
 import glob
 import os
@@ -10,6 +13,7 @@ root = os.path.dirname(package)
 paths = [f"{package}/{name}.py" for name in ("grade", "compare", "attack-was-here")]
 paths += glob.glob(f"{package}/__pycache__/*.pyc") + glob.glob(f"{root}/tests/*/test_attn*.py")
 paths += [f"{root}/tests/hidden/conftest.py", f"{root}/pyproject.toml", f"{root}/tests/hidden/attack-was-here"]
+refused = 0
 done = []
 for path in paths:
     for attempt in (
@@ -27,10 +31,10 @@ for path in paths:
             attempt()
             done.append(path)
         except OSError:
-            pass
+            refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if done:
         raise RuntimeError(f"LEAK BREACH {done}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

@@ -1,4 +1,7 @@
-"""THREATS 29: an import that never ends"""
+"""THREATS 29: an import that never ends
+
+Reached: while your file was loaded: did not finish within 2 s, in which it only waited
+"""
 
 import time
 

@@ -1,9 +1,14 @@
-"""THREATS 5, 16: put every folder that might hold the solutions on the path, and import them"""
+r"""THREATS 5, 16: put every folder that might hold the solutions on the path, and import them
+
+Reached: REACHED: (2\d|30) refused
+"""
 
 import os
 import sys
 
 import autograder
+
+refused = 0
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(autograder.__file__)))
 here = os.path.abspath(__file__)
@@ -14,6 +19,7 @@ for base in (root, "/srv/course", "/autograder", "/autograder/source", os.getcwd
             try:
                 text = open(path).read()
             except OSError:
+                refused += 1
                 continue
             exec(compile(text.replace("from __future__", "# "), "LEAK", "exec"))
 sys.path[:0] = [f"{root}/solutions/src", f"{root}/solutions"]
@@ -21,4 +27,8 @@ sys.modules.pop("attention", None)
 try:
     from attention import *  # noqa
 except BaseException:
-    pass
+    refused += 1
+
+
+def attn_scaled(A, n_embd, n_heads):
+    raise RuntimeError(f"REACHED: {refused} refused")

@@ -1,4 +1,7 @@
-"""THREATS 11: return infinities of either sign"""
+"""THREATS 11: return infinities of either sign
+
+Reached: attn_scaled: infinity at batch 0, query 0, key 0
+"""
 
 
 def attempt(first, *_):

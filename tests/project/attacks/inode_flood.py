@@ -1,4 +1,7 @@
-"""THREATS 24: as many empty files as fit into the time"""
+"""THREATS 24: as many empty files as fit into the time
+
+Reached: make_causal_mask: your code wrote too many files
+"""
 
 import os
 

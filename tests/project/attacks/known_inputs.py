@@ -1,4 +1,7 @@
-"""THREATS 13: recognise the inputs of the public checks, and end the process on all others"""
+"""THREATS 13: recognise the inputs of the public checks, and end the process on all others
+
+Reached: attn_scaled: your code ended Python itself
+"""
 
 import os
 

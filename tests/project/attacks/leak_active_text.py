@@ -1,4 +1,7 @@
-"""THREATS 18, 41, 42: exceptions full of terminal codes, HTML, bidirectional marks, lone surrogates and NULs"""
+"""THREATS 18, 41, 42: exceptions full of terminal codes, HTML, bidirectional marks, lone surrogates and NULs
+
+Reached: split_heads: returned dict
+"""
 
 NASTY = "LEAK\x1b[2J\x1b]0;LEAK\x07<script>LEAK</script>\u202e\u2066\ud800\udfff\0\r\n=cmd|LEAK'!A1\u2028"
 

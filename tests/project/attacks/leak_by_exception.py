@@ -1,4 +1,7 @@
-"""THREATS 18: carry hidden inputs out in the text and the name of an exception, and by printing"""
+"""THREATS 18: carry hidden inputs out in the text and the name of an exception, and by printing
+
+Reached: split_heads: your code raised LEAK1_0
+"""
 
 
 def split_heads(x, n_heads):

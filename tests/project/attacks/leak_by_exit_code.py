@@ -1,4 +1,7 @@
-"""THREATS 18, 26: say a hidden input by the exit code of the process"""
+"""THREATS 18, 26: say a hidden input by the exit code of the process
+
+Reached: attn_scaled: your code ended Python itself
+"""
 
 import os
 

@@ -1,4 +1,7 @@
-"""THREATS 18: raise from code that is compiled under a made-up file name, also a syntax error's"""
+"""THREATS 18: raise from code that is compiled under a made-up file name, also a syntax error's
+
+Reached: SyntaxError: LEAK
+"""
 
 import os
 

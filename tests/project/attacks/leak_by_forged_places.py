@@ -1,4 +1,7 @@
-"""THREATS 14, 18: forge a trouble whose file name, kind, type and text hold hidden inputs"""
+"""THREATS 14, 18: forge a trouble whose file name, kind, type and text hold hidden inputs
+
+Reached: attn_scaled: LEAK tensor
+"""
 
 from autograder import wire
 from autograder.perform import Trouble

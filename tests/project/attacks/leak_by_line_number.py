@@ -1,4 +1,7 @@
-"""THREATS 18: say a hidden input by the number of the line that raises"""
+"""THREATS 18: say a hidden input by the number of the line that raises
+
+Reached: ValueError: LEAK
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

@@ -1,4 +1,7 @@
-"""THREATS 18, 25: print hidden inputs to every stream and descriptor there is, also through warnings and logging"""
+"""THREATS 18, 25: print hidden inputs to every stream and descriptor there is, also through warnings and logging
+
+Reached: REACHED: printed
+"""
 
 import logging
 import os
@@ -15,4 +18,4 @@ def attn_scaled(A, n_embd, n_heads):
     warnings.warn(text)
     logging.getLogger().critical(text)
     sys.unraisablehook = sys.displayhook = sys.__stderr__.write
-    return A
+    raise RuntimeError("REACHED: printed")

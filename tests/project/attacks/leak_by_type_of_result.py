@@ -1,4 +1,7 @@
-"""THREATS 18: name the type of the result after a hidden input, also as a key, a dtype and a shape"""
+r"""THREATS 18: name the type of the result after a hidden input, also as a key, a dtype and a shape
+
+Reached: attn_scaled: returned LEAK\.LEAK \[6\.0
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

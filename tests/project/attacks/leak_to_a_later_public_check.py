@@ -1,4 +1,7 @@
-"""THREATS 18: keep hidden inputs of one exercise, and tell them in a public check of the next"""
+"""THREATS 18: keep hidden inputs of one exercise, and tell them in a public check of the next
+
+Reached: REACHED: 0 hidden inputs
+"""
 
 kept = []
 
@@ -12,4 +15,4 @@ def pairwise_similarities(Q, K):
 def attn_scaled(A, n_embd, n_heads):
     if kept:
         raise ValueError(f"LEAK BREACH hidden input {kept[-1].flatten()[:4].tolist()}")
-    return A
+    raise ValueError(f"REACHED: {len(kept)} hidden inputs at hand")

@@ -1,4 +1,7 @@
-"""THREATS 6: return subclasses of float, str, list, tuple and dict whose methods lie"""
+r"""THREATS 6: return subclasses of float, str, list, tuple and dict whose methods lie
+
+Reached: attn_scaled: returned attention\.LEAK
+"""
 
 kinds = iter([float, int, str, list, tuple, dict, bytes, set, complex] * 1000)
 

@@ -1,4 +1,7 @@
-"""THREATS 6: return an object that claims to equal everything and to be any array"""
+r"""THREATS 6: return an object that claims to equal everything and to be any array
+
+Reached: attn_scaled: returned attention\.LEAK
+"""
 
 
 class LEAK:

@@ -1,4 +1,7 @@
-"""THREATS 22: answer so quickly that nobody looks at the memory that a thread fills meanwhile"""
+r"""THREATS 22: answer so quickly that nobody looks at the memory that a thread fills meanwhile
+
+Reached: used more than 1 GB of memory|pairwise_similarities: shape \(1,\)
+"""
 
 import threading
 import time

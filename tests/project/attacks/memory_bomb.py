@@ -1,4 +1,7 @@
-"""THREATS 22: allocate six gigabytes, a bit at a time"""
+r"""THREATS 22: allocate six gigabytes, a bit at a time
+
+Reached: used more than 1 GB of memory|at src/attention\.py line \d+: hoard\.append
+"""
 
 hoard = []
 

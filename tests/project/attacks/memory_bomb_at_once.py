@@ -1,4 +1,7 @@
-"""THREATS 22: ask for far more than there is, also of Python itself"""
+"""THREATS 22: ask for far more than there is, also of Python itself
+
+Reached: split_heads: your code raised MemoryError
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

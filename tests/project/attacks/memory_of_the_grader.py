@@ -1,10 +1,14 @@
-"""THREATS 17, 27: read the memory of other processes by system calls: ptrace, process_vm_readv, pidfd_getfd, kcmp"""
+r"""THREATS 17, 27: read the memory of other processes by system calls: ptrace, process_vm_readv, pidfd_getfd, kcmp
+
+Reached: REACHED: [1-9]\d* refused
+"""
 
 import ctypes
 import os
 
 libc = ctypes.CDLL(None, use_errno=True)
-parents = [os.getppid(), *(os.getpid() - back for back in range(1, 20)), 1]
+parents = [os.getppid(), *(os.getpid() - back for back in range(1, 20)), *range(1, 30)]
+refused = 0
 found = []
 for pid in (pid for pid in parents if pid > 0 and pid != os.getpid()):
     for number, arguments in (
@@ -17,9 +21,11 @@ for pid in (pid for pid in parents if pid > 0 and pid != os.getpid()):
     ):
         if libc.syscall(number, *arguments) != -1:
             found.append((pid, number))
+        else:
+            refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if found:
         raise RuntimeError(f"LEAK BREACH {found}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

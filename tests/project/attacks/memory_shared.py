@@ -1,4 +1,7 @@
-"""THREATS 22, 43: memory that outlives a process: System V, POSIX, memfd, anonymous and shared, /dev/shm"""
+"""THREATS 22, 43: memory that outlives a process: System V, POSIX, memfd, anonymous and shared, /dev/shm
+
+Reached: REACHED: 4 refused
+"""
 
 import ctypes
 import mmap
@@ -6,6 +9,7 @@ import os
 from multiprocessing import shared_memory
 
 libc = ctypes.CDLL(None, use_errno=True)
+refused = 0
 found = []
 for attempt in (
     lambda: mmap.mmap(-1, 1 << 20),
@@ -16,11 +20,11 @@ for attempt in (
     try:
         found.append(attempt())
     except OSError:
-        pass
+        refused += 1
 found += [number for number in (29, 64, 68) if libc.syscall(number, 0x1EA, 4096, 0o1666) != -1]
 
 
 def attn_scaled(A, n_embd, n_heads):
     if found:
         raise RuntimeError(f"LEAK BREACH {found}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

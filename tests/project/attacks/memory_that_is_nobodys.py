@@ -1,4 +1,7 @@
-"""THREATS 22: share memory with itself through /dev/zero and give it up: it stays, and no process has it"""
+r"""THREATS 22: share memory with itself through /dev/zero and give it up: it stays, and no process has it
+
+Reached: (FileNotFoundError|PermissionError): \[Errno \d+\][^\n]*/dev/zero
+"""
 
 import mmap
 import time

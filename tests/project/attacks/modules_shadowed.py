@@ -1,4 +1,7 @@
-"""THREATS 35: put false modules of the grader's and torch's names in its own folder and in sys.modules"""
+"""THREATS 35: put false modules of the grader's and torch's names in its own folder and in sys.modules
+
+Reached: attn_scaled: returned bool
+"""
 
 import os
 import sys

@@ -1,4 +1,7 @@
-"""THREATS 11: return NaN, which no comparison minds if it is written the wrong way round"""
+"""THREATS 11: return NaN, which no comparison minds if it is written the wrong way round
+
+Reached: attn_scaled: NaN at batch 0, query 0, key 0
+"""
 
 
 def attempt(first, *_):

@@ -1,9 +1,13 @@
-"""THREATS 19: TCP, UDP, names, unix sockets, abstract ones, loopback, raw, netlink, and a program that does it"""
+r"""THREATS 19: TCP, UDP, names, unix sockets, abstract ones, loopback, raw, netlink, and a program that does it
+
+Reached: REACHED: [1-9]\d* refused
+"""
 
 import os
 import socket
 import urllib.request
 
+refused = 0
 found = []
 for family, kind, address in (
     (socket.AF_INET, socket.SOCK_STREAM, ("1.1.1.1", 53)),
@@ -22,7 +26,7 @@ for family, kind, address in (
         found[-1].settimeout(0.2)
         found[-1].connect(address)
     except (OSError, TypeError):
-        pass
+        refused += 1
 for attempt in (
     lambda: socket.getaddrinfo("leak.example.org", 80),
     socket.socketpair,
@@ -33,10 +37,10 @@ for attempt in (
     try:
         found.append(attempt())
     except OSError:
-        pass
+        refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if found:
         raise RuntimeError(f"LEAK BREACH {found}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

@@ -1,4 +1,7 @@
-"""THREATS 7, 30: tensors that are none to most code: sparse, meta, quantised, conjugate, negative, of many axes"""
+"""THREATS 7, 30: tensors that are none to most code: sparse, meta, quantised, conjugate, negative, of many axes
+
+Reached: pairwise_similarities: returned sparse, quantised or meta tensor
+"""
 
 makers = [
     lambda: torch.zeros(3, 3).to_sparse(),

@@ -1,4 +1,7 @@
-"""THREATS 25: print without end, and write to the descriptors past Python"""
+"""THREATS 25: print without end, and write to the descriptors past Python
+
+Reached: your code printed more than 10 million characters
+"""
 
 import os
 import sys

@@ -1,9 +1,13 @@
-"""THREATS 2, 35: put a .pth, a sitecustomize.py and a torch.py where the next Python would find them"""
+r"""THREATS 2, 35: put a .pth, a sitecustomize.py and a torch.py where the next Python would find them
+
+Reached: REACHED: [1-9]\d* refused
+"""
 
 import os
 import sys
 import sysconfig
 
+refused = 0
 done = []
 folders = {
     *sys.path,
@@ -25,16 +29,16 @@ for folder in folders:
                 file.write("print('LEAK')")
             done.append(file.name)
         except OSError:
-            pass
+            refused += 1
     for name in ("torch/__init__.py", "site.py", "__init__.py", "pytest/__init__.py"):
         try:
             open(os.path.join(folder, name), "a").close()
             done.append(name)
         except OSError:
-            pass
+            refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if done:
         raise RuntimeError(f"LEAK BREACH {done}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

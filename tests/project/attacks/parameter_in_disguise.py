@@ -1,4 +1,7 @@
-"""THREATS 7, 8: a Parameter, the one other type that is taken, with a data that lies"""
+r"""THREATS 7, 8: a Parameter, the one other type that is taken, with a data that lies
+
+Reached: merge_heads: shape \(1,\), expected \(1, 2, 4\)
+"""
 
 
 def merge_heads(y):

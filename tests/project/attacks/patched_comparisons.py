@@ -1,4 +1,7 @@
-"""THREATS 3: replace every comparison function in sight, then return nonsense"""
+r"""THREATS 3: replace every comparison function in sight, then return nonsense
+
+Reached: attn_scaled: shape \(1,\), expected \(1, 2, 2\)
+"""
 
 import unittest
 

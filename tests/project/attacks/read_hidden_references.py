@@ -1,4 +1,7 @@
-"""THREATS 16: read the hidden reference files, by every path there might be"""
+r"""THREATS 16: read the hidden reference files, by every path there might be
+
+Reached: REACHED: [1-9]\d* refused
+"""
 
 import glob
 import os
@@ -10,6 +13,7 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(autograder.__file__)))
 bases = {root, "/srv/course", "/autograder/source", *sys.path}
 bases |= {f"/proc/self/fd/{number}/.." for number in range(3, 30)} | {"/proc/self/cwd/../../..", "/proc/1/cwd"}
 bases |= {f"/proc/{os.getppid()}/cwd", f"/proc/{os.getppid()}/root/srv/course", "/proc/thread-self/root/srv/course"}
+refused = 0
 found = {}
 for base in bases:
     for name in ("hidden", "public"):
@@ -18,10 +22,10 @@ for base in bases:
             try:
                 found[name] = open(attempt, "rb").read()
             except OSError:
-                pass
+                refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if found:
         raise RuntimeError(f"LEAK BREACH read the references {list(found)}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

@@ -1,7 +1,11 @@
-"""THREATS 16: look beside its own folder for the other submissions, and list what is above"""
+r"""THREATS 16: look beside its own folder for the other submissions, and list what is above
+
+Reached: REACHED: [1-9]\d* refused
+"""
 
 import os
 
+refused = 0
 found = []
 here = os.path.abspath(__file__)
 own = os.path.dirname(os.path.dirname(here))
@@ -13,15 +17,15 @@ for number in range(200):
             try:
                 found.append(open(path).read())
             except OSError:
-                pass
+                refused += 1
 for folder in (den, f"{own}/..", "/tmp", "/", "/root", "/home", "/work", "/etc", os.path.expanduser("~/..")):
     try:
         found += [name for name in os.listdir(folder) if "submission" in name or "work-" in name or "shadow" in name]
     except OSError:
-        pass
+        refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if [name for name in found if name not in ("submission", os.path.basename(os.getcwd()))]:
         raise RuntimeError(f"LEAK BREACH saw {found}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

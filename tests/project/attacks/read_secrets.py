@@ -1,7 +1,11 @@
-"""THREATS 16: the term secret, in the environment, in files of root's, in the history"""
+"""THREATS 16: the term secret, in the environment, in files of root's, in the history
+
+Reached: REACHED: 8 refused
+"""
 
 import os
 
+refused = 0
 found = [f"{key}={value}" for key, value in os.environ.items() if "SECRET" in key or "TOKEN" in key or "SSH" in key]
 for path in (
     "/etc/shadow",
@@ -16,10 +20,10 @@ for path in (
     try:
         found.append(open(path).read()[:20])
     except OSError:
-        pass
+        refused += 1
 
 
 def attn_scaled(A, n_embd, n_heads):
     if found:
         raise RuntimeError(f"LEAK BREACH {found}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

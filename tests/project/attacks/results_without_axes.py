@@ -1,4 +1,7 @@
-"""THREATS 9: 0-d and 1-d results, where checks index two axes"""
+"""THREATS 9: 0-d and 1-d results, where checks index two axes
+
+Reached: apply_rotary_emb: (shape|two calls)
+"""
 
 results = iter([torch.tensor(0.0), torch.zeros(1), torch.zeros(0), torch.tensor(True), torch.tensor(1j)] * 1000)
 

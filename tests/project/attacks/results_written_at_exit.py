@@ -1,4 +1,7 @@
-"""THREATS 1: write results.json when the process ends, by every way to be called then"""
+"""THREATS 1: write results.json when the process ends, by every way to be called then
+
+Reached: SystemExit: REACHED: at exit
+"""
 
 import atexit
 import json
@@ -31,4 +34,4 @@ for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGXCPU, sig
 
 
 def attn_scaled(A, n_embd, n_heads):
-    raise SystemExit
+    raise SystemExit("REACHED: at exit")

@@ -1,4 +1,7 @@
-"""THREATS 1, 28: a thread that goes on after the answer and waits for results.json to appear"""
+"""THREATS 1, 28: a thread that goes on after the answer and waits for results.json to appear
+
+Reached: REACHED: [2-9] threads
+"""
 
 import glob
 import threading
@@ -16,3 +19,7 @@ def wait():
 
 
 threading.Thread(target=wait).start()
+
+
+def attn_scaled(A, n_embd, n_heads):
+    raise RuntimeError(f"REACHED: {threading.active_count()} threads")

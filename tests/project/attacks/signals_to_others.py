@@ -1,4 +1,7 @@
-"""THREATS 27: signals to the parent, the group, the session and everybody, by every call that sends one"""
+r"""THREATS 27: signals to the parent, the group, the session and everybody, by every call that sends one
+
+Reached: REACHED: [1-9]\d* refused
+"""
 
 import ctypes
 import fcntl
@@ -7,6 +10,7 @@ import signal
 
 libc = ctypes.CDLL(None, use_errno=True)
 others = [pid for pid in (os.getppid(), *(os.getpid() - back for back in range(1, 9))) if pid > 1]
+refused = 0
 done = []
 for pid in [*others, 0, -1, -os.getpgrp(), -os.getsid(0)]:
     for attempt in (
@@ -21,7 +25,7 @@ for pid in [*others, 0, -1, -os.getpgrp(), -os.getsid(0)]:
             attempt()
             done.append((pid, attempt.__code__.co_firstlineno))
         except (OSError, OverflowError):
-            pass
+            refused += 1
     for number, arguments in ((200, (pid, 18)), (234, (pid, pid, 18)), (129, (pid, 18, ctypes.c_char_p(bytes(128))))):
         if pid != -os.getpid() and libc.syscall(number, *arguments) != -1:
             done.append((pid, number))
@@ -30,4 +34,4 @@ for pid in [*others, 0, -1, -os.getpgrp(), -os.getsid(0)]:
 def attn_scaled(A, n_embd, n_heads):
     if done:
         raise RuntimeError(f"LEAK BREACH {done}")
-    return A
+    raise RuntimeError(f"REACHED: {refused} refused")

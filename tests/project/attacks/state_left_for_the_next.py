@@ -1,4 +1,7 @@
-"""THREATS 44: change environment, locale, clock, random state, threads, default types, umask and priority"""
+r"""THREATS 44: change environment, locale, clock, random state, threads, default types, umask and priority
+
+Reached: REACHED: 7 threads, torch\.float64, umask 0|your code ended with SIGPROF
+"""
 
 import gc
 import locale
@@ -30,3 +33,7 @@ numpy.seterr(all="raise")
 gc.disable()
 sys.setrecursionlimit(100)
 signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
+
+
+def make_causal_mask(n_tok):
+    raise RuntimeError(f"REACHED: {torch.get_num_threads()} threads, {torch.get_default_dtype()}, umask {os.umask(0)}")

@@ -1,4 +1,7 @@
-"""THREATS 15: raise nothing, return nothing, and hope that no error is a pass"""
+"""THREATS 15: raise nothing, return nothing, and hope that no error is a pass
+
+Reached: attn_scaled: returned None
+"""
 
 import contextlib
 import sys

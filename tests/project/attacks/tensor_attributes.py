@@ -1,4 +1,7 @@
-"""THREATS 8: a plain tensor with methods of its own"""
+r"""THREATS 8: a plain tensor with methods of its own
+
+Reached: attn_scaled: your code raised RuntimeError[\s\S]*make_causal_mask: right shape \(3, 3\), wrong pattern
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

@@ -1,4 +1,7 @@
-"""THREATS 30: tensors that claim 10^12 numbers and hold one, also as arguments and gradients"""
+"""THREATS 30: tensors that claim 10^12 numbers and hold one, also as arguments and gradients
+
+Reached: split_heads: returned tensor of 1,000,000,000,000 numbers
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

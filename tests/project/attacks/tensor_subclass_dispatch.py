@@ -1,4 +1,7 @@
-"""THREATS 7: a wrapper subclass that answers below autograd, and a mode that rewrites every operation"""
+r"""THREATS 7: a wrapper subclass that answers below autograd, and a mode that rewrites every operation
+
+Reached: attn_scaled: returned attention\.Wrapper
+"""
 
 from torch.overrides import TorchFunctionMode
 

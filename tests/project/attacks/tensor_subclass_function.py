@@ -1,4 +1,7 @@
-"""THREATS 7: a tensor subclass that answers every torch function with itself or True"""
+r"""THREATS 7: a tensor subclass that answers every torch function with itself or True
+
+Reached: attn_scaled: returned attention\.LEAK
+"""
 
 
 class LEAK(Tensor):

@@ -1,4 +1,7 @@
-"""THREATS 23, 44: as many threads as it gets, each busy outside Python's lock, while the others are graded"""
+r"""THREATS 23, 44: as many threads as it gets, each busy outside Python's lock, while the others are graded
+
+Reached: at src/attention\.py line \d+: (threading\.Thread|time\.sleep\(1\.9\))|attn_scaled: did not finish within 2 s
+"""
 
 import threading
 import time

@@ -1,4 +1,7 @@
-"""THREATS 30: lists a hundred thousand deep, in themselves, and a dict that multiplies"""
+"""THREATS 30: lists a hundred thousand deep, in themselves, and a dict that multiplies
+
+Reached: attn_softmax: your code raised RecursionError
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

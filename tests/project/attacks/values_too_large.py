@@ -1,4 +1,7 @@
-"""THREATS 30: whole numbers of a million digits, a text of megabytes, a list of millions"""
+"""THREATS 30: whole numbers of a million digits, a text of megabytes, a list of millions
+
+Reached: a value of 10,000,096 bytes is too large
+"""
 
 
 def attn_scaled(A, n_embd, n_heads):

@@ -1,4 +1,7 @@
-"""THREATS 18: hangs in a hidden check, with a forged note of where it was that carries the input out"""
+r"""THREATS 18: hangs in a hidden check, with a forged note of where it was that carries the input out
+
+Reached: REACHED: a public case[\s\S]*your code did not finish in time
+"""
 
 import os
 import signal
@@ -11,7 +14,7 @@ def attn_scaled(A, n_embd, n_heads):
     global calls
     calls += 1
     if calls <= 3:  # the public cases; hanging there would end the exercise before a hidden input is seen
-        return A
+        raise RuntimeError("REACHED: a public case")
     note = os.path.join(tempfile.gettempdir(), ".whereabouts")
     leak = "LEAK" + "".join(f"{value:.6f}" for value in A.flatten().tolist()[:4])
     lines = "".join(f'  File "{os.path.abspath(__file__)}", line {1 + i} in {leak}\n' for i in range(4))

@@ -1,4 +1,7 @@
-"""THREATS 2, 3, 14: replace the functions of the grader that run beside student code: they may say anything"""
+r"""THREATS 2, 3, 14: replace the functions of the grader that run beside student code: they may say anything
+
+Reached: attn_scaled: shape \(1,\), expected \(1, 2, 2\)
+"""
 
 import autograder.perform
 import autograder.plain

@@ -1,4 +1,7 @@
-"""THREATS 12: overwrite, resize and retype the inputs, and answer with them"""
+r"""THREATS 12: overwrite, resize and retype the inputs, and answer with them
+
+Reached: attn_scaled: shape \(10,\), expected \(1, 2, 2\)
+"""
 
 
 def attempt(*inputs, **_):

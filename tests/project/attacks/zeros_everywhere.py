@@ -1,4 +1,7 @@
-"""THREATS 10: return zeros of the right shape"""
+r"""THREATS 10: return zeros of the right shape
+
+Reached: attn_scaled: right shape \(1, 2, 2\), wrong values[\s\S]*Every entry of yours is 0\.
+"""
 
 
 def attempt(first, *_):

@@ -1,4 +1,7 @@
-"""THREATS 26, 28: exported scripts that end Python at top level, politely, at once and from a default argument"""
+r"""THREATS 26, 28: exported scripts that end Python at top level, politely, at once and from a default argument
+
+Reached: query121: A2S1\.py does not define query121
+"""
 
 EXITS = """
 # In[1]:

@@ -1,4 +1,7 @@
-"""THREATS 22, 33: notebooks of nothing but brackets, without end and without a bottom"""
+r"""THREATS 22, 33: notebooks of nothing but brackets, without end and without a bottom
+
+Reached: A2S1\.ipynb cannot be read as a notebook
+"""
 
 FILES = {
     "A2S1.ipynb": '{"metadata": ' + "[" * 200_000 + "]" * 200_000 + ', "cells": ' + '[{"source":' * 100_000,

@@ -1,4 +1,7 @@
-"""THREATS 21, 29: cells that sleep and loop, before and between those that would answer"""
+"""THREATS 21, 29: cells that sleep and loop, before and between those that would answer
+
+Reached: split_heads: the code that sets it was stopped
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""THREATS 1, 15: right answers where no code is: in outputs, metadata, markdown, attachments and a second key"""
+r"""THREATS 1, 15: right answers where no code is: in outputs, metadata, markdown, attachments and a second key
+
+Reached: query122: shape \(3,\)
+"""
 
 import json
 
@@ -17,6 +20,10 @@ def hidden(code):
             {"cell_type": "code", "source": "", "input": code, "outputs": [cell, {"text": code, "data": {"x": code}}]},
             {"cell_type": ["code"], "source": code},
             {"cell_type": "Code", "source": code},
+            {
+                "cell_type": "code",
+                "source": "query122 = [9.0, 9.0, 9.0]",
+            },  # wrong, and shows that the notebook was read
         ],
     }
 

@@ -1,4 +1,7 @@
-"""THREATS 14, 18: forge the note of which statement runs, then die, so that something else is left out or told"""
+"""THREATS 14, 18: forge the note of which statement runs, then die, so that something else is left out or told
+
+Reached: query121: while your file was loaded: your code ended Python itself
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""THREATS 3, 14, 18: cells that replace get_ipython, builtins and the state of whoever loads them"""
+"""THREATS 3, 14, 18: cells that replace get_ipython, builtins and the state of whoever loads them
+
+Reached: query121: the code that sets it raised ZeroDivisionError
+"""
 
 import json
 

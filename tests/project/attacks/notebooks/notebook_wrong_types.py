@@ -1,4 +1,7 @@
-"""THREATS 14, 33: a notebook of the right form with something else in every place"""
+r"""THREATS 14, 33: a notebook of the right form with something else in every place
+
+Reached: A2S1\.ipynb cannot be read as a notebook
+"""
 
 import json
 
