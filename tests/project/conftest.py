@@ -76,11 +76,12 @@ def one_zygote() -> Iterator[None]:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A copy of the repository that a test may spoil."""
+def repository(tmp_path: Path) -> Iterator[Path]:
+    """A copy of the repository that a test may spoil. What was imported from it is forgotten."""
     for name in COPIED:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "held_out"))
-    return tmp_path
+    yield tmp_path
+    forget(tmp_path)
 
 
 @pytest.fixture(scope="session")

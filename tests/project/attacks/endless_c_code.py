@@ -1,6 +1,6 @@
 """THREATS 21: stay in C for ever, where no Python signal handler runs, with all signals blocked
 
-Reached: attn_scaled: did not finish within 2 s of processor time
+Reached: attn_scaled: did not finish within
 """
 
 import signal

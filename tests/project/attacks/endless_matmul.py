@@ -1,6 +1,6 @@
 r"""THREATS 21, 44: multiply large matrices with as many threads as it gets
 
-Reached: attn_scaled: did not finish within 2 s
+Reached: attn_scaled: did not finish within
 """
 
 

@@ -1,6 +1,6 @@
 """THREATS 21, 26: exceptions whose text never ends, raises, is not text, or is megabytes
 
-Reached: make_causal_mask: did not finish within 2 s of processor time
+Reached: make_causal_mask: did not finish within
 """
 
 

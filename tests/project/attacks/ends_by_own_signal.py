@@ -1,6 +1,6 @@
 r"""THREATS 26: kill itself, or stop itself and never go on
 
-Reached: at src/attention\.py line \d+: (os\.kill\(os\.getpid\(\), signal\.SIGSTOP\)|time\.sleep\(1000\))|attn_scaled: did not finish within 2 s, in which it only waited|attn_scaled: your code was killed
+Reached: at src/attention\.py line \d+: (os\.kill\(os\.getpid\(\), signal\.SIGSTOP\)|time\.sleep\(1000\))|attn_scaled: did not finish within|attn_scaled: your code was killed
 """
 
 import os

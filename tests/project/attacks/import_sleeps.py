@@ -1,6 +1,6 @@
 """THREATS 29: an import that never ends
 
-Reached: while your file was loaded: did not finish within 2 s, in which it only waited
+Reached: while your file was loaded: did not finish within
 """
 
 import time

@@ -1,6 +1,6 @@
 r"""THREATS 22: allocate six gigabytes, a bit at a time
 
-Reached: used more than 1 GB of memory|at src/attention\.py line \d+: hoard\.append
+Reached: used more than 1 GB of memory|make_causal_mask: did not finish within
 """
 
 hoard = []

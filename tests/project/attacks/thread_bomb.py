@@ -1,6 +1,6 @@
 r"""THREATS 23, 44: as many threads as it gets, each busy outside Python's lock, while the others are graded
 
-Reached: at src/attention\.py line \d+: (threading\.Thread|time\.sleep\(1\.9\))|attn_scaled: did not finish within 2 s
+Reached: at src/attention\.py line \d+: (threading\.Thread|time\.sleep\(1\.9\))|attn_scaled: did not finish within
 """
 
 import threading
