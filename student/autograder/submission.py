@@ -307,7 +307,7 @@ def failure(trouble: Trouble, name: str) -> CheckFailed:
             headline = f"{place} {_needs_package(trouble)}"
             whole = trouble.kind == "import"
             finding = Finding(
-                trouble.kind, headline if whole else f"{name}: {headline}", (*_places(trouble), *THERE), where=headline
+                trouble.kind, headline if whole else f"{name}: {headline}", (*_places(trouble), *THERE), where=where
             )
         case "import" if trouble.column:
             headline = f"{name}: {file} has a syntax error in line {line}"

@@ -83,7 +83,7 @@ RAISES = {
     "raises": ("raise ValueError('LEAK')", "your code raised an exception"),
     "argparse": ("import argparse\nargparse.ArgumentParser().parse_args()", "your code raised an exception"),
     "silent": ("x = 1", "your code raised an exception"),
-    "loops": ("while True: pass", "did not finish within"),
+    "loops": ("while True: pass", "your code did not finish in time"),
     "crash": ("import os\nos._exit(0)", "ended Python itself"),
     "modules": ("import torch, os\nimport nowhere\nfrom nothing.x import y", "2 modules are missing"),
     "pretends": ("raise ModuleNotFoundError('LEAK')", "your code raised an exception"),
