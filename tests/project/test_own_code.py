@@ -84,7 +84,7 @@ RAISES = {
     "argparse": ("import argparse\nargparse.ArgumentParser().parse_args()", "your code raised an exception"),
     "silent": ("x = 1", "your code raised an exception"),
     "loops": ("while True: pass", "your code did not finish in time"),
-    "crash": ("import os\nos._exit(0)", "ended Python itself"),
+    "crash": ("import os\nos._exit(0)", "your code ended the Python process"),
     "modules": ("import torch, os\nimport nowhere\nfrom nothing.x import y", "2 modules are missing"),
     "pretends": ("raise ModuleNotFoundError('LEAK')", "your code raised an exception"),
 }
