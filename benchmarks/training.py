@@ -2,8 +2,10 @@
 
 python benchmarks/training.py                   the RoPE pipeline by its own commands, against the original recipe
 python benchmarks/training.py --separation 3    instead: no pretraining, vanilla and RoPE with so many seeds
+python benchmarks/training.py --separation 3 --start equal    both with look-back heads from the start (look_back.py)
+python benchmarks/training.py --corpus FOLDER   instead: RoPE on another corpus, such as the original course's files
 
-Works in a folder of its own, on the corpus in data/.
+Works in a folder of its own, on the corpus in data/ unless another is given.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from dataset import MASK_CHAR, CharCorruptionDataset, NameDataset, encode  # noq
 from decoding import LONGEST_ANSWER, answer, complete  # noqa: E402
 from london_baseline import accuracy_of  # noqa: E402
 from model import GPT  # noqa: E402
-from recipes import RECIPES, Recipe  # noqa: E402
+from recipes import RECIPES, Recipe, recipe_for  # noqa: E402
 from trainer import Trainer, batches, optimizers  # noqa: E402
 
 from autograder.held_out import read_answers  # noqa: E402
@@ -41,15 +43,35 @@ from autograder.terms import answers_file  # noqa: E402
 FAST = RECIPES["fast"]
 WARM_UP = 2  # steps that are not timed
 BY_HAND = 20  # questions that the original loop answers; the rest is multiplied out
+# Put at the end of model.py, so that every new model begins like that.
+EQUAL_START = """
+import look_back  # noqa: E402
+
+_begin_plainly = GPT.__init__
+
+
+def _begin(self: GPT, config: GPTConfig) -> None:
+    _begin_plainly(self, config)
+    look_back.begin(self)
+
+
+GPT.__init__ = _begin  # type: ignore[method-assign]
+"""
 
 
 class Place:
     """A folder with src/ and data/, as students have it, in which their commands are run."""
 
-    def __init__(self, folder: Path, threads: int = 0) -> None:
+    def __init__(self, folder: Path, threads: int = 0, data: Path = ROOT / "data", equal_start: bool = False) -> None:
         self.folder, self.threads = folder, threads
         shutil.copytree(ROOT / "solutions" / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("held_out"))
+        (folder / "data").mkdir()
+        for name in ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv"):
+            shutil.copyfile(data / name, folder / "data" / name)
+        if equal_start:
+            shutil.copy(ROOT / "benchmarks" / "look_back.py", folder / "src")
+            with (folder / "src" / "model.py").open("a", encoding="utf-8") as model:
+                model.write(EQUAL_START)
         self.questions = read_answers(answers_file(ROOT / "data")).test
 
     def run(self, *arguments: str) -> tuple[float, str]:
@@ -80,14 +102,19 @@ class Place:
         )
         return pretraining, finetuning
 
+    def dev_accuracy(self, variant: str) -> float:
+        """Per cent right on dev."""
+        _, said = self._evaluate(variant, "birth_dev.tsv")
+        return float(re.search(r": ([\d.]+)%", said)[1])  # type: ignore[index]
+
+    def _evaluate(self, variant: str, questions: str) -> tuple[float, str]:
+        params = ("--reading_params_path", f"{variant}.finetune.params", "--outputs_path", "predictions")
+        return self.run("evaluate", variant, "data/wiki.txt", *params, "--eval_corpus_path", f"data/{questions}")
+
     def accuracy(self, variant: str) -> tuple[float, float, float]:
         """Per cent right on dev and on test, and the seconds that the latter took."""
-        params = ("--reading_params_path", f"{variant}.finetune.params", "--outputs_path", "predictions")
-        _, said = self.run("evaluate", variant, "data/wiki.txt", *params, "--eval_corpus_path", "data/birth_dev.tsv")
-        dev = float(re.search(r": ([\d.]+)%", said)[1])  # type: ignore[index]
-        seconds, _ = self.run(
-            "evaluate", variant, "data/wiki.txt", *params, "--eval_corpus_path", "data/birth_test_inputs.tsv"
-        )
+        dev = self.dev_accuracy(variant)
+        seconds, _ = self._evaluate(variant, "birth_test_inputs.tsv")
         predictions = lines_of((self.folder / "predictions").read_text("utf-8"))
         return dev, 100 * accuracy(predictions, self.questions), seconds
 
@@ -220,14 +247,24 @@ def time_to_accuracy(
     return found
 
 
-def separation(folder: Path, seeds: int, only: str | None) -> None:
+def on_another_corpus(place: Place) -> None:
+    """The RoPE pipeline on another corpus, by the recipe that run.py chooses for it."""
+    text = (place.folder / "data" / "wiki.txt").read_text("utf-8")
+    recipe = recipe_for(text)
+    pretraining, finetuning = place.train("rope", seed=224)
+    total = pretraining + finetuning
+    print(f"recipe {recipe.name}: pretrain {pretraining:.0f} s, finetune {finetuning:.0f} s")
+    print(f"  {total:.0f} s = {total / 60:.1f} minutes to {place.dev_accuracy('rope'):.1f}% on dev")
+
+
+def separation(folder: Path, seeds: Sequence[int], only: str | None, equal_start: bool) -> None:
     """Trainings side by side with one thread each, which takes less time in all than one after the other."""
     kinds = {"vanilla": ("vanilla", True), "rope": ("rope", True), "no pretraining": ("vanilla", False)}
     kinds = {kind: how for kind, how in kinds.items() if only in (kind, None)}
     rows: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
 
     def trained(seed: int, kind: str) -> None:
-        place = Place(folder / f"{kind} {seed}", threads=1)
+        place = Place(folder / f"{kind} {seed}", threads=1, equal_start=equal_start)
         variant, pretrained = kinds[kind]
         began = time.monotonic()
         place.train(variant, seed, pretrained)
@@ -241,7 +278,7 @@ def separation(folder: Path, seeds: int, only: str | None) -> None:
         print(said, flush=True)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in [pool.submit(trained, seed, kind) for seed in range(1, seeds + 1) for kind in kinds]:
+        for done in [pool.submit(trained, seed, kind) for seed in seeds for kind in kinds]:
             done.result()
     print(
         f"\n{'':<16}{'dev, mean ± sd':>18}{'lowest':>9}{'highest':>9}{'test, mean ± sd':>18}{'lowest':>9}{'highest':>9}"
@@ -249,7 +286,7 @@ def separation(folder: Path, seeds: int, only: str | None) -> None:
     for kind, found in rows.items():
         line = f"{kind:<16}"
         for numbers in zip(*found, strict=True):
-            spread = statistics.stdev(numbers) if seeds > 1 else 0.0
+            spread = statistics.stdev(numbers) if len(seeds) > 1 else 0.0
             line += f"{f'{statistics.mean(numbers):.1f} ± {spread:.1f}':>18}{min(numbers):>9.1f}{max(numbers):>9.1f}"
         print(line)
     print(f"always London, dev: {accuracy_of('London', dev_pairs()):.1f}%")
@@ -283,10 +320,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--separation", type=int, metavar="SEEDS", default=0)
     parser.add_argument("--only", choices=["vanilla", "rope", "no pretraining"], help="of a separation")
+    parser.add_argument("--start", choices=["plain", "equal"], default="plain", help="of a separation")
+    parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="wiki.txt and the birth_*.tsv files")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.separation:
-            separation(Path(folder), options.separation, options.only)
+            separation(Path(folder), range(1, options.separation + 1), options.only, options.start == "equal")
+        elif options.corpus:
+            on_another_corpus(Place(Path(folder) / "student", data=options.corpus))
         else:
             pipeline(Place(Path(folder) / "student"))
 

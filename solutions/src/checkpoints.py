@@ -43,8 +43,8 @@ def characters(dataset: CharCorruptionDataset) -> str:
 
 
 def recipe_of(path: Path) -> str:
-    """The recipe by which a file was made."""
-    return str(_notes(path).get("recipe", "fast"))
+    """The recipe by which a file was made, or "" if the file does not say."""
+    return str(_notes(path).get("recipe", ""))
 
 
 def load(model: GPT, path: Path, dataset: CharCorruptionDataset) -> None:

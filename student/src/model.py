@@ -67,8 +67,6 @@ class GPT(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
-        if config.rope:
-            _look_back(self.blocks[0].attn, config)
 
     def embed(self, idx: Tensor, start: int | Tensor = 0) -> Tensor:
         """Vectors for characters that stand at positions start, start + 1, ...: (batch, tokens, n_embd)."""
@@ -92,21 +90,3 @@ class GPT(nn.Module):
         """The mean surprise at the targets that are not PAD; scores are computed for those alone."""
         counts = targets != PAD
         return cross_entropy(self.head(self.hidden(idx)[counts]), targets[counts])
-
-
-@torch.no_grad()
-def _look_back(attention: CausalSelfAttention, config: GPTConfig) -> None:
-    """Let the heads of the first block begin by looking 1, 2, 3, ... characters back.
-
-    A new model with RoPE does not know where anything stands: its queries and keys are near 0, and turning them
-    changes nothing. It finds out, but slowly. A constant in queries and keys (their biases) makes a score that depends
-    on the distance alone; turned against each other by d positions, it is highest d characters back.
-    """
-    size = config.n_embd // config.n_head
-    theta = 10000 ** (-torch.arange(0, size, 2) / size)  # (size / 2,)
-    strength = 4.0 * (theta > 0.03)  # slower angles hardly tell neighbours apart
-    for head in range(config.n_head):
-        angle = (head + 1) * theta
-        pairs = slice(head * size, (head + 1) * size)
-        attention.key.bias[pairs] = torch.stack((strength, 0 * strength), dim=-1).flatten()
-        attention.query.bias[pairs] = torch.stack((strength * angle.cos(), -strength * angle.sin()), dim=-1).flatten()

@@ -22,7 +22,7 @@ from checkpoints import Mistake
 from dataset import CharCorruptionDataset, NameDataset
 from decoding import answer
 from model import GPT, GPTConfig
-from recipes import RECIPES, Phase, Recipe
+from recipes import RECIPES, Phase, Recipe, recipe_for
 from trainer import History, Trainer, best_device
 
 if TYPE_CHECKING:
@@ -42,6 +42,12 @@ class Run:
         """Where an interrupted training is kept."""
         return Path(f"{self.options.writing_params_path}.resume")
 
+    def adjusted(self, phase: Phase, lr: float | None) -> Phase:
+        """A phase of the recipe with the learning rate and the epochs of the command line, if it has any. (Given.)"""
+        phase = phase if lr is None else replace(phase, lr=lr)
+        epochs = self.options.epochs
+        return phase if epochs is None else replace(phase, epochs=epochs)
+
     def trainer(self, model: GPT, dataset: CharCorruptionDataset | NameDataset, phase: Phase, log: Log) -> Trainer:
         """A trainer with the run's seed, which goes on where the same command was interrupted. (Given.)"""
         read = self.options.reading_params_path
@@ -51,6 +57,13 @@ class Run:
         trainer = Trainer(model, dataset, phase, self.options.seed, self.resume, identity, log.write)
         if isinstance(dataset, NameDataset):
             trainer.judge = dev_accuracy(self, model)
+        millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+        minutes = self.recipe.minutes(phase, dataset)
+        print(
+            f"recipe {self.recipe.name}: {millions:.1f} M parameters, {phase.epochs} x {len(dataset):,} texts, "
+            f"{f'about {minutes:.0f} min' if minutes >= 1 else 'less than a minute'} on two cores",
+            file=sys.stderr,
+        )
         return trainer
 
 
@@ -67,9 +80,7 @@ def initialize_model(run: Run, variant: str) -> GPT:
 
 def pretrain(run: Run, model: GPT, log: Log) -> History:
     """Train the model on the corpus, with holes in its documents. Returns what the trainer's train() returns."""
-    phase = run.recipe.pretrain
-    if run.options.pretrain_lr is not None:
-        phase = replace(phase, lr=run.options.pretrain_lr)
+    phase = run.adjusted(run.recipe.pretrain, run.options.pretrain_lr)
     # TODO(pretrain): make a trainer for the right dataset with run.trainer(...), and let it train.
     raise NotImplementedError("pretrain is not started yet")
 
@@ -80,8 +91,7 @@ def finetune(run: Run, model: GPT, log: Log) -> History:
     pairs = NameDataset(run.corpus, read_text(options.finetune_corpus_path))
     check_pairs(run, options.finetune_corpus_path, pairs)
     phase = run.recipe.finetune if options.reading_params_path else run.recipe.finetune_only
-    if options.finetune_lr is not None:
-        phase = replace(phase, lr=options.finetune_lr)
+    phase = run.adjusted(phase, options.finetune_lr)
     # TODO(finetune): if options.reading_params_path was given, first load it, with checkpoints.load (it wants a Path).
     # Then as in pretrain, but with the pairs.
     raise NotImplementedError("finetune is not started yet")
@@ -202,7 +212,8 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--pretrain_lr", type=float)
     parser.add_argument("--finetune_lr", type=float)
     parser.add_argument("--tb_expt_name", help="the folder in expt/ for logs and pictures")
-    parser.add_argument("--recipe", choices=list(RECIPES), help="default: that of the parameters read, else fast")
+    parser.add_argument("--recipe", choices=list(RECIPES), help="default: that of the file read, else by the corpus")
+    parser.add_argument("--epochs", type=int, help="how often to go through the texts; default: the recipe's")
     parser.add_argument("--seed", type=int, default=224)
     options = parser.parse_args(arguments)
     needed = {
@@ -213,17 +224,35 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     missing = [f"--{name}" for name in needed[options.function] if getattr(options, name) is None]
     if missing:
         raise Mistake(f"{options.function} also needs {' and '.join(missing)}")
+    if options.epochs is not None and options.epochs < 1:
+        raise Mistake("--epochs must be at least 1")
     for path in (options.writing_params_path, options.outputs_path):
         if path and Path(path).is_dir():
             raise Mistake(f"{path} is a folder; give the name of a file")
     return options
 
 
+def chosen_recipe(options: argparse.Namespace, text: str) -> Recipe:
+    """The recipe that was asked for; else that of the parameters to begin with; else the one for such a corpus."""
+    read = options.reading_params_path
+    if name := options.recipe or (checkpoints.recipe_of(Path(read)) if read else ""):
+        if name not in RECIPES:
+            raise Mistake(f"{read} was made by the recipe '{name}', which is not in src/recipes.py")
+        return RECIPES[name]
+    recipe = recipe_for(text)
+    if recipe.name != "fast":
+        print(
+            f"the corpus has {len(text):,} characters, so the recipe is {recipe.name}; --recipe chooses another",
+            file=sys.stderr,
+        )
+    return recipe
+
+
 def main(arguments: list[str]) -> None:
     options = parsed(arguments)
-    read = options.reading_params_path
-    recipe = RECIPES[options.recipe or (checkpoints.recipe_of(Path(read)) if read else "fast")]
-    run = Run(options, recipe, CharCorruptionDataset(read_text(options.pretrain_corpus_path), recipe.block_size))
+    text = read_text(options.pretrain_corpus_path)
+    recipe = chosen_recipe(options, text)
+    run = Run(options, recipe, CharCorruptionDataset(text, recipe.block_size))
     torch.manual_seed(options.seed)
     model = initialize_model(run, options.variant).to(best_device())
     if options.function == "evaluate":

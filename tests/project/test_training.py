@@ -29,6 +29,7 @@ RECIPES["tiny"] = Recipe(
     pretrain=Phase(epochs={epochs}, batch_size=16, lr=1e-2, optimizer="muon"),
     finetune=Phase(epochs=10, batch_size=16, lr=2e-3),
     finetune_only=Phase(epochs=3, batch_size=16, lr=2e-3),
+    speed=100,
 )
 """
 
@@ -231,6 +232,7 @@ def test_mistakes_are_told_in_one_line(place, trained):
     (place / "data/birth_places_train.tsv").write_text("")
     assert "data/birth_places_train.tsv has no questions" in told(*finetune("rope", "y"))
     assert "data is a folder; give the name of a file" in told(*finetune("rope", "data"))
+    assert "--epochs must be at least 1" in told(*PRETRAIN, "--epochs", "0")
     (place / "data/wiki.txt").write_text("other characters\n")
     assert "was trained on a corpus with other characters" in told(*evaluate("rope", good, "birth_dev.tsv", "y"))
     (place / "data/wiki.txt").write_bytes(b"\xff\xfe")
@@ -288,6 +290,24 @@ def test_dataset_prints_examples(place, what):
     assert len(lines) == 8 and all("\u2047" in line for line in lines if line.startswith("x"))
     done = run(place, "else", script="dataset.py", check=False)
     assert done.returncode == 1 and "say what to show" in done.stderr
+
+
+def test_the_command_line_sets_the_epochs_and_says_what_they_take(place):
+    told = run(place, *PRETRAIN, "--epochs", "1").stderr
+    assert "recipe tiny: 0.1 M parameters, 1 x 65 texts, less than a minute on two cores" in told
+    more = run(place, *PRETRAIN, "--epochs", "3").stderr
+    (minutes,) = re.findall(r"3 x 65 texts, about (\d+) min on two cores", more)
+    assert 0.7 < int(minutes) / (3 * 65 * 80 / 100 / 60) < 1.5  # the recipe says 100 characters a second
+    assert "epoch 1/1 " in told and "chooses another" not in told
+
+
+def test_the_corpus_chooses_the_recipe(place):
+    """One as large as the original course's takes another recipe than ours, and that is said."""
+    (place / "data/wiki.txt").write_text("Ada Lovelace. Ada was born in London .\n" * 7000)
+    done = run(place, *finetune("rope", "y"), check=False)  # its pairs have letters that this corpus lacks
+    assert "the corpus has 273,000 characters, so the recipe is long; --recipe chooses another" in done.stderr
+    quiet = run(place, *finetune("rope", "y", "--recipe", "tiny"), check=False)
+    assert "invalid choice" not in quiet.stderr and "so the recipe is" not in quiet.stderr
 
 
 @pytest.fixture(scope="module")
@@ -362,7 +382,48 @@ def test_muon_finds_a_minimum(src):
     assert torch.allclose(matrix, wanted, atol=0.05)
 
 
-def test_recipes_are_those_of_the_issue(src):
+def test_a_recipe_says_how_long_a_phase_takes(src, tiny_world):
+    corpus = src.dataset.CharCorruptionDataset(tiny_world.files()["wiki.txt"], 64)
+    recipe, phase = src.recipes.RECIPES["original"], src.recipes.Phase(epochs=3, batch_size=8, lr=1.0, trimmed=False)
+    assert recipe.minutes(phase, corpus) == pytest.approx(3 * len(corpus) * 64 / recipe.speed / 60)
+    trimmed = src.recipes.Phase(epochs=3, batch_size=8, lr=1.0)
+    assert 0.2 < recipe.minutes(trimmed, corpus) / recipe.minutes(phase, corpus) < 0.8
+
+
+def test_both_kinds_of_positions_begin_alike(src):
+    """Neither gets a start that the other does not: all matrices are random and small, all biases 0."""
+    for rope in (False, True):
+        model = src.model.GPT(src.model.GPTConfig(50, 64, 2, 4, 64, rope=rope))
+        for name, parameter in model.named_parameters():
+            if parameter.ndim >= 2:
+                assert 0.015 < float(parameter.detach().std()) < 0.025, name
+            else:
+                assert name.endswith("weight") or not parameter.any(), name
+
+
+def test_the_equal_start_looks_back_with_both(src, root, monkeypatch):
+    """What the benchmark compares with: head d of the first block looks d + 1 characters back, as sharply in both."""
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    look_back = importlib.import_module("look_back")
+    torch.manual_seed(0)
+    for rope in (False, True):
+        model = src.model.GPT(src.model.GPTConfig(50, 64, 2, 4, 128, rope=rope)).eval()
+        look_back.begin(model)
+        attention = model.blocks[0].attn
+        x = model.blocks[0].ln1(model.embed(torch.randint(2, 50, (3, 60))))
+        q, k, _ = src.attention.split_heads_qkv(attention.query(x), attention.key(x), attention.value(x), 4)
+        if rope:
+            q, k = (src.attention.apply_rotary_emb(one, attention.rope_cache) for one in (q, k))
+        closed = torch.ones(60, 60).triu(1).bool()
+        weights = (q @ k.mT / 32**0.5).masked_fill(closed, -torch.inf).softmax(-1)
+        for head in range(4):
+            back = weights[:, head].diagonal(-(head + 1), 1, 2)
+            assert 0.6 < float(back.detach().mean()) < 0.8, (rope, head)
+    sys.modules.pop("look_back")
+
+
+def test_recipes_are_those_of_the_issue(src, root):
+    assert src.recipes.recipe_for((root / "data/wiki.txt").read_text("utf-8")).name == "fast"
     original = src.recipes.RECIPES["original"]
     assert (original.n_layer, original.n_head, original.n_embd, original.block_size) == (4, 8, 256, 128)
     assert (original.pretrain.epochs, original.pretrain.batch_size, original.pretrain.lr) == (650, 128, 6e-3)
