@@ -6,4 +6,5 @@ cd "$root"
 "$python" -m ruff check .
 "$python" -m ruff format --check .
 "$python" -m mypy
+"$root/.venv/bin/lint-imports" --no-cache --no-logo
 exec "$python" -m pytest "$@"

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from autograder.errors import UserError
-from autograder.threads import one_each
+from autograder.running.threads import one_each
 
 # What people can mend: a disk that is full or closed to us, and something else where a file or folder should be.
 IN_THE_WAY = (
@@ -193,13 +193,19 @@ def _parser() -> argparse.ArgumentParser:
 
 def _grade(options: argparse.Namespace) -> int:
     one_each()
-    from autograder.zygote import Zygote
+    from autograder.workers.zygote import Zygote
 
     # Before all else: it loads torch while we do.
     with nullcontext() if options.dask is not None else Zygote() as zygote:
         with _undisturbed():
-            from autograder.class_run import run
-        return run(options, zygote)
+            from autograder.classroom.class_run import Supplies, run
+            from autograder.proving.examples import write_examples
+            from autograder.publishing.terms import answers_file
+        supplies = Supplies(
+            answers=partial(answers_file, options.root / "data"),
+            examples=partial(write_examples, options.root / "solutions"),
+        )
+        return run(options, supplies, zygote)
 
 
 @contextmanager
@@ -216,8 +222,8 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _release(options: argparse.Namespace) -> int:
-    from autograder import release
     from autograder.files import write_atomically
+    from autograder.publishing import release
 
     plan = release.read_plan(options.root / "solutions" / "release.toml", options.root)
     tree = release.build(plan)
@@ -243,7 +249,8 @@ def _release(options: argparse.Namespace) -> int:
 
 
 def _data(options: argparse.Namespace) -> int:
-    from autograder import held_out, terms
+    from autograder.judging import held_out
+    from autograder.publishing import terms
 
     folder = options.root / "data"
     if options.answers:
@@ -260,7 +267,7 @@ def _data(options: argparse.Namespace) -> int:
 
 
 def _references(options: argparse.Namespace) -> int:
-    from autograder import make_references
+    from autograder.proving import make_references
 
     made = _make_references(options.root)
     folder = options.root / "tests"
@@ -277,10 +284,10 @@ def _references(options: argparse.Namespace) -> int:
 
 
 def _make_references(root: Path) -> dict[str, bytes]:
-    from autograder import make_references
-    from autograder.course import read_course
-    from autograder.mistakes import read_table
-    from autograder.mutants import Sources
+    from autograder.checking.courses import read_course
+    from autograder.proving import make_references
+    from autograder.proving.assembling import Sources
+    from autograder.proving.mistakes import read_table
 
     solutions = root / "solutions"
     with _Progress() as told:
@@ -292,13 +299,14 @@ def _make_references(root: Path) -> dict[str, bytes]:
 def _verify(options: argparse.Namespace) -> int:
     import torch
 
-    from autograder import make_references, release
-    from autograder.course import PARTS, available, read_course
-    from autograder.held_out import supplied
-    from autograder.mistakes import read_table
-    from autograder.mutants import Sources
-    from autograder.terms import answers_file
-    from autograder.verify import Line, table_text, verify
+    from autograder.checking.courses import PARTS, available, read_course
+    from autograder.judging.held_out import supplied
+    from autograder.proving import make_references
+    from autograder.proving.assembling import Sources
+    from autograder.proving.gate import Line, table_text, verify
+    from autograder.proving.mistakes import read_table
+    from autograder.publishing import release
+    from autograder.publishing.terms import answers_file
 
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
     started = time.monotonic()
@@ -330,11 +338,11 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _attacks(options: argparse.Namespace) -> int:
     one_each()
-    from autograder.attacks import hold, read_attacks, read_trained
-    from autograder.course import PARTS, read_course
-    from autograder.mutants import Sources
-    from autograder.situations import situations
-    from autograder.verify import Line, table_text
+    from autograder.checking.courses import PARTS, read_course
+    from autograder.proving.assembling import Sources
+    from autograder.proving.attacks import hold, read_attacks, read_trained
+    from autograder.proving.gate import Line, table_text
+    from autograder.proving.situations import situations
 
     folder = options.root / "tests" / "project" / "attacks"
     attacks, (trained, _) = read_attacks(folder), read_trained(folder)
@@ -352,11 +360,11 @@ def _attacks(options: argparse.Namespace) -> int:
 
 def _bundle(options: argparse.Namespace) -> int:
     one_each()
-    from autograder import bundle
-    from autograder.course import read_course
+    from autograder.checking.courses import read_course
     from autograder.files import write_atomically
-    from autograder.held_out import read_answers
-    from autograder.terms import DEMO, answers_file
+    from autograder.judging.held_out import read_answers
+    from autograder.publishing import bundle
+    from autograder.publishing.terms import DEMO, answers_file
 
     answers = answers_file(options.root / "data")
     plan, course = options.root / "scripts" / "gradescope" / "bundle.toml", read_course(options.course)
@@ -373,7 +381,7 @@ def _bundle(options: argparse.Namespace) -> int:
 
 
 def _simulate(options: argparse.Namespace) -> int:
-    from autograder.rehearsal import rehearse
+    from autograder.proving.rehearsal import rehearse
 
     return rehearse(options)
 

@@ -21,16 +21,16 @@ import torch
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder import regions  # noqa: E402 (the path comes first)
-from autograder.attacks import ATTACKED, read_attacks  # noqa: E402
-from autograder.batch import Candidate, examine_all  # noqa: E402
-from autograder.course import Course, read_course  # noqa: E402
-from autograder.engine import Examiner, collect  # noqa: E402
+from autograder.checking.courses import Course, read_course  # noqa: E402
+from autograder.checking.engine import Examiner, collect  # noqa: E402
+from autograder.checking.points import score as points  # noqa: E402
 from autograder.files import zipped  # noqa: E402
-from autograder.local import sitting  # noqa: E402
-from autograder.mistakes import read_table  # noqa: E402
-from autograder.mutants import Sources, lay_out  # noqa: E402
-from autograder.results import score as points  # noqa: E402
+from autograder.grading.batch import Candidate, examine_all  # noqa: E402
+from autograder.proving.assembling import Sources, lay_out  # noqa: E402
+from autograder.proving.attacks import ATTACKED, read_attacks  # noqa: E402
+from autograder.proving.mistakes import read_table  # noqa: E402
+from autograder.publishing import regions  # noqa: E402 (the path comes first)
+from autograder.selfcheck.local import sitting  # noqa: E402
 
 
 def earned(texts: list[dict[str, str]], course: Course) -> list[int]:

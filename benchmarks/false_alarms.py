@@ -20,12 +20,12 @@ import torch
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.batch import Candidate, examine_all  # noqa: E402
-from autograder.course import read_course  # noqa: E402
-from autograder.engine import Examiner, Outcome, Sitting, collect  # noqa: E402
-from autograder.local import sitting  # noqa: E402
-from autograder.mistakes import read_table  # noqa: E402
-from autograder.mutants import Sources, lay_out  # noqa: E402
+from autograder.checking.courses import read_course  # noqa: E402
+from autograder.checking.engine import Examiner, Outcome, Sitting, collect  # noqa: E402
+from autograder.grading.batch import Candidate, examine_all  # noqa: E402
+from autograder.proving.assembling import Sources, lay_out  # noqa: E402
+from autograder.proving.mistakes import read_table  # noqa: E402
+from autograder.selfcheck.local import sitting  # noqa: E402
 
 EXERCISE = "span_corruption"
 

@@ -63,14 +63,14 @@ class Report:
 
 def examine(folder: Path, checks: Path) -> Iterator[Report]:
     """Examine all submissions in a folder with the grader that can be imported, here and now."""
-    from autograder.batch import Candidate, examine_all
-    from autograder.course import read_course
-    from autograder.engine import Examiner, Outcome, collect
-    from autograder.gradescope import results
+    from autograder.checking.courses import read_course
+    from autograder.checking.engine import Examiner, Outcome, collect
+    from autograder.checking.points import rows
+    from autograder.grading.batch import Candidate, examine_all
+    from autograder.grading.results_file import results
     from autograder.isolation.layers import WEAK
-    from autograder.loading import forget
-    from autograder.local import sitting
-    from autograder.results import rows
+    from autograder.running.loading import forget
+    from autograder.selfcheck.local import sitting
 
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
     course, places = read_course("default").of_code, sorted(path for path in folder.iterdir() if path.is_dir())
@@ -104,7 +104,7 @@ def examine(folder: Path, checks: Path) -> Iterator[Report]:
 
 def material(checks: Path) -> Any:
     """What the grader that can be imported asks with, as plain data."""
-    from autograder import references
+    from autograder.judging import references
 
     cases = {}
     for part in ("public", "hidden"):
@@ -162,7 +162,7 @@ def fix_first(results: Mapping[str, Any]) -> str:
 
 def lay_out_all(folder: Path, mutants: Mapping[str, Mapping[str, str]], sources: Any) -> None:
     """Each mutant in a folder of its own, with the names of the modules that are not the solution's."""
-    from autograder.mutants import lay_out
+    from autograder.proving.assembling import lay_out
 
     for slug, texts in mutants.items():
         changed = [Path(name).stem for name, text in texts.items() if text != sources.texts[name]]
@@ -215,8 +215,8 @@ def main(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--say"]:
         say(Path(os.environ["FEEDBACK_OF"]), Path(arguments[1]), Path(arguments[2]))
         return 0
-    from autograder.mistakes import read_table
-    from autograder.mutants import Sources
+    from autograder.proving.assembling import Sources
+    from autograder.proving.mistakes import read_table
 
     parser = argparse.ArgumentParser(description="Is feedback true, and does it say what to fix?")
     parser.add_argument("--against", type=Path, action="append", default=[], help="another checkout, to compare with")

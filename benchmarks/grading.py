@@ -32,11 +32,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.course import PARTS, Course, read_course  # noqa: E402 (the path comes first)
+from autograder.checking.courses import PARTS, Course, read_course  # noqa: E402 (the path comes first)
 from autograder.files import zipped  # noqa: E402
-from autograder.mistakes import read_table  # noqa: E402
-from autograder.mutants import Sources, lay_out  # noqa: E402
-from autograder.threads import ONE_EACH  # noqa: E402
+from autograder.proving.assembling import Sources, lay_out  # noqa: E402
+from autograder.proving.mistakes import read_table  # noqa: E402
+from autograder.running.threads import ONE_EACH  # noqa: E402
 
 MISTAKES = ("make_causal_mask.no_diagonal", "span_corruption.right_anchored")  # of the submission that must fail
 FLAT = 1.2  # the dearest submission may cost this many times the cheapest
@@ -54,10 +54,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import autograder
-from autograder import references
-from autograder.course import read_course
-from autograder.perform import Performer
-from autograder.submission import Submission
+from autograder.judging import references
+from autograder.checking.courses import read_course
+from autograder.running.perform import Performer
+from autograder.judging.submission import Submission
 
 TESTS = Path(autograder.__file__).parents[1] / "tests"
 COURSE = read_course("default").of_code
@@ -131,11 +131,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder import references
-from autograder.course import read_course
-from autograder.loading import Loader
-from autograder.perform import Performer
-from autograder.submission import Submission
+from autograder.judging import references
+from autograder.checking.courses import read_course
+from autograder.running.loading import Loader
+from autograder.running.perform import Performer
+from autograder.judging.submission import Submission
 
 
 @pytest.fixture(scope="session")
@@ -531,9 +531,9 @@ def measure_floor(root: Path, count: int, jobs: int) -> Cost:
     os.environ |= ONE_EACH
     import torch
 
-    from autograder.batch import Candidate, examine_all
-    from autograder.engine import Examiner, collect
-    from autograder.local import sitting
+    from autograder.checking.engine import Examiner, collect
+    from autograder.grading.batch import Candidate, examine_all
+    from autograder.selfcheck.local import sitting
 
     torch.set_num_threads(1)
     x = torch.ones(1, requires_grad=True)

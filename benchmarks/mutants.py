@@ -26,14 +26,14 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402 (the path comes first)
 
-from autograder.batch import Candidate, examine_all  # noqa: E402
-from autograder.course import Course, read_course  # noqa: E402
-from autograder.engine import Examiner, Outcome, Sitting, collect  # noqa: E402
-from autograder.loading import forget  # noqa: E402
-from autograder.local import sitting  # noqa: E402
-from autograder.mutants import Sources, lay_out, on_disk  # noqa: E402
-from autograder.mutation import Mutant, mutants  # noqa: E402
-from autograder.results import lost  # noqa: E402
+from autograder.checking.courses import Course, read_course  # noqa: E402
+from autograder.checking.engine import Examiner, Outcome, Sitting, collect  # noqa: E402
+from autograder.checking.points import lost  # noqa: E402
+from autograder.grading.batch import Candidate, examine_all  # noqa: E402
+from autograder.proving.assembling import Sources, lay_out, on_disk  # noqa: E402
+from autograder.proving.mutation import Mutant, mutants  # noqa: E402
+from autograder.running.loading import forget  # noqa: E402
+from autograder.selfcheck.local import sitting  # noqa: E402
 
 EQUIVALENT = ROOT / "benchmarks" / "equivalent_mutants.toml"
 SECONDS, MEMORY = 20, 4 << 30  # a mutant may loop for ever, or ask for everything

@@ -12,13 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.course import read_course  # noqa: E402 (the path comes first)
+from autograder.checking.courses import read_course  # noqa: E402 (the path comes first)
+from autograder.classroom.roster import read_roster  # noqa: E402
 from autograder.files import zipped  # noqa: E402
-from autograder.grade import Setting, grade  # noqa: E402
+from autograder.grading.grade import Setting, grade  # noqa: E402
 from autograder.isolation import probe  # noqa: E402
-from autograder.mutants import Sources  # noqa: E402
-from autograder.remote import Limits  # noqa: E402
-from autograder.roster import read_roster  # noqa: E402
+from autograder.proving.assembling import Sources  # noqa: E402
+from autograder.workers.remote import Limits  # noqa: E402
 
 
 def main() -> int:

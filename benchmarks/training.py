@@ -36,9 +36,9 @@ from model import GPT  # noqa: E402
 from recipes import RECIPES, Recipe, recipe_for  # noqa: E402
 from trainer import Trainer, batches, optimizers  # noqa: E402
 
-from autograder.held_out import read_answers  # noqa: E402
-from autograder.predictions import accuracy, lines_of  # noqa: E402
-from autograder.terms import answers_file  # noqa: E402
+from autograder.checking.predictions import accuracy, lines_of  # noqa: E402
+from autograder.judging.held_out import read_answers  # noqa: E402
+from autograder.publishing.terms import answers_file  # noqa: E402
 
 FAST = RECIPES["fast"]
 WARM_UP = 2  # steps that are not timed

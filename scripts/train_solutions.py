@@ -17,10 +17,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.course import read_course  # noqa: E402 (the path comes first)
-from autograder.held_out import read_answers  # noqa: E402
-from autograder.predictions import accuracy, lines_of, percent  # noqa: E402
-from autograder.terms import answers_file  # noqa: E402
+from autograder.checking.courses import read_course  # noqa: E402 (the path comes first)
+from autograder.checking.predictions import accuracy, lines_of, percent  # noqa: E402
+from autograder.judging.held_out import read_answers  # noqa: E402
+from autograder.publishing.terms import answers_file  # noqa: E402
 
 HANDOUT = "handout/3-pretraining.md"
 COURSE = "cs224n"  # it asks for everything

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 try:
-    from autograder.check import main
+    from autograder.selfcheck.command import main
 except ModuleNotFoundError as missing:
     sys.exit(f"check.py: the package '{missing.name}' is missing; run: python -m pip install -r requirements.txt")
 

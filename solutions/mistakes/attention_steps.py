@@ -5,7 +5,7 @@ import math
 import torch
 from attention import make_causal_mask
 
-from autograder.mistakes import mistake
+from autograder.proving.mistakes import mistake
 
 # ── pairwise_similarities ──────────────────────────────────────────────────────────────
 

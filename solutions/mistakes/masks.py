@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from autograder.mistakes import mistake
+from autograder.proving.mistakes import mistake
 
 # ── make_causal_mask ───────────────────────────────────────────────────────────────────
 

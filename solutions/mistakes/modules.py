@@ -17,7 +17,7 @@ from attention import (
     split_heads_qkv,
 )
 
-from autograder.mistakes import mistake
+from autograder.proving.mistakes import mistake
 
 # ── Rotations ──────────────────────────────────────────────────────────────────────────
 

@@ -3,7 +3,7 @@
 import torch
 from A2S1 import K, V, key141, query132
 
-from autograder.mistakes import mistake
+from autograder.proving.mistakes import mistake
 
 
 @mistake("query121")

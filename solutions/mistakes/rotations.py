@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.mistakes import mistake
+from autograder.proving.mistakes import mistake
 
 # ── precompute_rotary_emb ──────────────────────────────────────────────────────────────
 

@@ -14,7 +14,7 @@ from attention import (
     split_heads_qkv,
 )
 
-from autograder.mistakes import mistake
+from autograder.proving.mistakes import mistake
 
 # ── self_attention ─────────────────────────────────────────────────────────────────────
 

@@ -5,7 +5,7 @@ import random
 import torch
 from dataset import MASK_CHAR, PAD_CHAR, encode
 
-from autograder.mistakes import mistake
+from autograder.proving.mistakes import mistake
 
 
 @mistake("span_corruption", replaces="text =")

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from autograder.mistakes import variant
+from autograder.proving.mistakes import variant
 
 # ── pairwise_similarities ──────────────────────────────────────────────────────────────
 

@@ -5,7 +5,7 @@ import math
 import torch
 from attention import apply_rotary_emb, make_causal_mask, merge_heads, split_heads_qkv
 
-from autograder.mistakes import variant
+from autograder.proving.mistakes import variant
 
 # ── self_attention ─────────────────────────────────────────────────────────────────────
 

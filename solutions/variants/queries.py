@@ -3,7 +3,7 @@
 import torch
 from A2S1 import K, V
 
-from autograder.mistakes import variant
+from autograder.proving.mistakes import variant
 
 
 @variant("query121")

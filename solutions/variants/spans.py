@@ -8,7 +8,7 @@ import random
 import torch
 from dataset import MASK_CHAR, PAD_CHAR, encode
 
-from autograder.mistakes import variant
+from autograder.proving.mistakes import variant
 
 
 @variant("span_corruption")

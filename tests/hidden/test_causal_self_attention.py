@@ -1,14 +1,14 @@
 """Hidden checks of causal_self_attention."""
 
-from autograder.checks import (
+from autograder.checking.claims import core, further
+from autograder.judging.checks import (
     evaluation_is_deterministic,
     future_changes_nothing,
     gradients_flow,
     leaves_inputs_unchanged,
     matches_reference,
 )
-from autograder.claims import core, further
-from autograder.robustness import keeps_dtype_and_layout
+from autograder.judging.robustness import keeps_dtype_and_layout
 
 
 @core

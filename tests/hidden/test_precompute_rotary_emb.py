@@ -1,7 +1,7 @@
 """Hidden checks of precompute_rotary_emb."""
 
-from autograder.checks import first_row_is_unrotated, matches_reference
-from autograder.claims import core
+from autograder.checking.claims import core
+from autograder.judging.checks import first_row_is_unrotated, matches_reference
 
 
 @core

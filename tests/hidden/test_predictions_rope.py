@@ -1,7 +1,7 @@
 """Hidden checks of the predictions with RoPE, after pretraining: computed from the parameters, and counted."""
 
-from autograder import reproduction
-from autograder.claims import core
+from autograder.checking.claims import core
+from autograder.grading import reproduction
 
 SLUG = "predictions_rope"
 

@@ -1,8 +1,8 @@
 """Hidden checks of span corruption: own corpora, more examples, other block sizes."""
 
-from autograder import span_claims
-from autograder.claims import core, further
-from autograder.spans import Corpus, sample
+from autograder.checking.claims import core, further
+from autograder.judging import span_claims
+from autograder.judging.spans import Corpus, sample
 
 # Letters in an order without repetitions of length 4, so that a piece tells where it came from.
 LONG = (

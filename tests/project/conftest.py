@@ -16,20 +16,22 @@ from typing import Any, TextIO
 import pytest
 import torch
 
-from autograder import batch, zygote
-from autograder.attacks import Trained, read_trained
-from autograder.course import Course, read_course
-from autograder.engine import Examiner, Outcome, collect
-from autograder.exercises import ASKING
+from autograder.checking.courses import Course, read_course
+from autograder.checking.engine import Examiner, Outcome, collect
+from autograder.classroom.roster import read_roster
 from autograder.files import zipped
-from autograder.grade import Setting, grade
+from autograder.grading import batch
+from autograder.grading.grade import Setting, grade
 from autograder.isolation import probe
-from autograder.loading import forget
-from autograder.local import sitting
-from autograder.mistakes import Mistake, read_table
-from autograder.mutants import Sources, lay_out
-from autograder.remote import Limits
-from autograder.roster import read_roster
+from autograder.judging.exercises import ASKING
+from autograder.pages.submission_page import page
+from autograder.proving.assembling import Sources, lay_out
+from autograder.proving.attacks import Trained, read_trained
+from autograder.proving.mistakes import Mistake, read_table
+from autograder.running.loading import forget
+from autograder.selfcheck.local import sitting
+from autograder.workers import zygote
+from autograder.workers.remote import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL = zygote.Zygote
@@ -68,7 +70,7 @@ def one_zygote() -> Iterator[None]:
             self.close()
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("zygote", "grade"):
+        for module in ("workers.zygote", "grading.grade"):
             patch.setattr(f"autograder.{module}.Zygote", Shared)
         yield
     for one in kept:
@@ -132,7 +134,7 @@ def graded(tmp_path: Path) -> Callable[..., dict[str, Any]]:
             paths.append(tmp_path / f"{name}.zip")
             paths[-1].write_bytes(zipped(files))
         setting = Setting(replace(course, items=items), probe(), Limits(), CHECKS, 2, answers=path)
-        records = grade(read_roster(paths), setting, tmp_path / "out", **options)
+        records = grade(read_roster(paths), setting, tmp_path / "out", page=page, **options)
         return {one.id: json.loads((tmp_path / "out" / one.id / "results.json").read_text()) for one in records}
 
     return run

@@ -15,17 +15,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder import allowance, container, tried
-from autograder.allowance import MORE, TIMES, WATCH, Allowance, Seen, longest
-from autograder.course import PARTS
+from autograder.checking.courses import PARTS
+from autograder.classroom.roster import read_roster
 from autograder.files import write_atomically, zipped
-from autograder.grade import Setting, grade
-from autograder.isolation import Layers
-from autograder.perform import Reply, Request
-from autograder.remote import Limits
-from autograder.roster import read_roster
-from autograder.situations import situations
-from autograder.verify import Line
+from autograder.gradescope import container
+from autograder.grading.grade import Setting, grade
+from autograder.isolation import Layers, allowance
+from autograder.isolation.allowance import MORE, TIMES, WATCH, Allowance, Seen, longest
+from autograder.proving.gate import Line
+from autograder.proving.situations import situations
+from autograder.running.perform import Reply, Request
+from autograder.workers import tried
+from autograder.workers.remote import Limits
 from tests.project.test_room import module, serve, zygote  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import partial
 
 import pytest
 
-from autograder.attacks import Attack, hold, read_attacks
 from autograder.errors import UserError
-from autograder.situations import situations
+from autograder.proving.attacks import Attack, hold, read_attacks
+from autograder.proving.situations import situations
 
 ANYTHING = {"": "points|checks"}
 
@@ -35,6 +36,26 @@ def test_every_row_of_the_threats_that_code_can_try_is_tried(attacks):
     a machine (test_isolation)."""
     tried = {row for attack in attacks for row in attack.threats}
     assert set(range(1, 31)) | {35, *range(37, 41), *range(43, 48), *range(49, 58), 61} <= tried
+
+
+def test_attacks_name_modules_that_are_there(root):
+    """One that looks for a module under its former name gains nothing, and shows nothing."""
+    folder = root / "tests/project/attacks"
+    written = "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py")))
+    modules = {match[1] for match in re.finditer(r"\b(autograder(?:\.[a-z][a-z_]*)+)", written)}
+    modules |= {
+        f"{match[1]}.{name}"
+        for match in re.finditer(r"from (autograder[\w.]*) import ([a-z_, ]+)$", written, re.M)
+        for name in match[2].split(", ")
+    }
+    assert len(modules) > 15
+    for name in sorted(modules):
+        parts = name.split(".")
+        known = [parts[:length] for length in range(len(parts), 1, -1)]
+        assert (
+            any((root / "/".join(some)).with_suffix(".py").is_file() for some in known)
+            or (root / name.replace(".", "/") / "__init__.py").is_file()
+        ), name
 
 
 def test_the_harness_sees_an_attack_that_succeeds(root, sources, course, trained):

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder import bundle
 from autograder.__main__ import main
-from autograder.course import available, read_course
+from autograder.checking.courses import available, read_course
 from autograder.errors import UserError
-from autograder.held_out import PLACE
-from autograder.schema import complaints
+from autograder.judging.held_out import PLACE
+from autograder.proving.schema import complaints
+from autograder.publishing import bundle
 
 PLAN = "scripts/gradescope/bundle.toml"
 
@@ -80,7 +80,7 @@ def test_superfluous_and_missing_modules_are_found(tree):
     assert bundle.imports(tree | {"autograder/extra.py": b"x = 1\n"}) == [
         "autograder/extra.py is not needed for grading"
     ]
-    fewer = {name: content for name, content in tree.items() if name != "autograder/threads.py"}
+    fewer = {name: content for name, content in tree.items() if name != "autograder/running/threads.py"}
     assert "the bundle does not start" in bundle.imports(fewer)[0]
 
 

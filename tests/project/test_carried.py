@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.course import read_course
+from autograder.checking.courses import read_course
+from autograder.checking.points import rows
 from autograder.errors import UserError
-from autograder.results import rows
 
 STEPS = ["pairwise_similarities", "attn_scaled", "apply_causal_mask", "make_causal_mask", "split_heads"]
 WHOLE = ["self_attention", "causal_self_attention"]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from autograder import notebook_json
-from autograder.cells import Places, Unreadable, read_cells, said_place
-from autograder.magics import plain_cell, uncommented, without_exported
-from autograder.statements import statements
+from autograder.running import notebook_json
+from autograder.running.cells import Places, Unreadable, read_cells, said_place
+from autograder.running.magics import plain_cell, uncommented, without_exported
+from autograder.running.statements import statements
 
 
 def notebook(*sources, **more):

@@ -11,13 +11,13 @@ import sys
 
 import pytest
 
-from autograder.check import _coloured, main, note, state, told
-from autograder.course import read_course
-from autograder.engine import Outcome
-from autograder.findings import Finding
-from autograder.kernel import Shown
-from autograder.mutants import lay_out
-from autograder.results import Row
+from autograder.checking.courses import read_course
+from autograder.checking.engine import Outcome
+from autograder.checking.points import Row
+from autograder.judging.findings import Finding
+from autograder.proving.assembling import lay_out
+from autograder.selfcheck.command import _coloured, main, note, state, told
+from autograder.selfcheck.notebook import Shown
 
 
 def check(folder, *arguments, **environment):
@@ -99,7 +99,7 @@ def test_list(student, capsys):
 
 
 def test_missing_package_is_one_line(student):
-    (student / "autograder/check.py").write_text("import nothing_of_that_name\n")
+    (student / "autograder/selfcheck/command.py").write_text("import nothing_of_that_name\n")
     run = check(student)
     assert run.returncode == 1
     assert run.stderr == (

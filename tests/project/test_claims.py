@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.claims import CORE, NOTE, Worth, changed, core, declared, further, note
-from autograder.course import read_course
-from autograder.engine import Outcome, collect
+from autograder.checking.claims import CORE, NOTE, Worth, changed, core, declared, further, note
+from autograder.checking.courses import read_course
+from autograder.checking.engine import Outcome, collect
+from autograder.checking.points import Row
 from autograder.errors import UserError
-from autograder.local import sitting
-from autograder.mutants import on_disk
-from autograder.results import Row
+from autograder.proving.assembling import on_disk
+from autograder.selfcheck.local import sitting
 
 
 def row(course, *outcomes, slug="span_corruption", part="hidden"):

@@ -26,23 +26,24 @@ from urllib.request import urlopen
 import pytest
 from distributed import Client, LocalCluster
 
-from autograder import class_run, cluster, columns, intake
-from autograder import grade as grade_module
 from autograder.__main__ import main
-from autograder.course import read_course
-from autograder.dens import den
-from autograder.engine import Examiner
+from autograder.checking.courses import read_course
+from autograder.checking.engine import Examiner
+from autograder.checking.points import rows
+from autograder.classroom import class_run, cluster, columns
+from autograder.classroom.gradebook import canvas, gradebook, harmless, summary
+from autograder.classroom.roster import Student
 from autograder.errors import UserError
 from autograder.files import write_files, zipped
-from autograder.forks import run_limited
-from autograder.grade import trouble_with
-from autograder.gradebook import canvas, gradebook, harmless, summary
-from autograder.gradescope import text_of
-from autograder.overview import overview
-from autograder.people import Person
-from autograder.records import Note, Record, digest_of, read_result
-from autograder.results import rows
-from autograder.roster import Student
+from autograder.grading import grade as grade_module
+from autograder.grading.dens import den
+from autograder.grading.grade import trouble_with
+from autograder.grading.results_file import text_of
+from autograder.grading.summaries import Note, Record, digest_of, read_result
+from autograder.intake import clean_tree
+from autograder.intake.people import Person
+from autograder.isolation.forks import run_limited
+from autograder.pages.class_page import overview
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 
@@ -772,7 +773,7 @@ def test_what_takes_too_long_to_compare_is_told(root, course, class_folder, tmp_
 def test_what_a_killed_grader_left_is_removed_and_what_a_living_one_has_is_not(tmp_path, monkeypatch):
     """Also if it is not seen here: containers may share a disk, but not their processes."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    program = "import tempfile, sys; tempfile.tempdir = sys.argv[1]; from autograder.dens import make_den\n"
+    program = "import tempfile, sys; tempfile.tempdir = sys.argv[1]; from autograder.grading.dens import make_den\n"
     program += "print(make_den(), flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -815,16 +816,16 @@ def test_a_submission_that_cannot_be_read_within_limits_is_reported_and_the_batc
     root, course, class_folder, tmp_path, monkeypatch, harm, why
 ):
     """Whatever it is that nobody has thought of: here, a parser does it."""
-    plain = intake.find
+    plain = clean_tree.find
 
     def harmed(entries, *rest):
         if any(entry.name == "src/harm.py" for entry in entries):
             harm()
         return plain(entries, *rest)
 
-    monkeypatch.setattr(intake, "find", harmed)
-    monkeypatch.setattr(intake, "MAX_SECONDS", 1)
-    monkeypatch.setattr(intake, "MAX_MEMORY", 200 << 20)
+    monkeypatch.setattr(clean_tree, "find", harmed)
+    monkeypatch.setattr(clean_tree, "MAX_SECONDS", 1)
+    monkeypatch.setattr(clean_tree, "MAX_MEMORY", 200 << 20)
     (class_folder / "bad/src").mkdir(parents=True)
     (class_folder / "bad/src/harm.py").write_text(SPLIT + MERGE)
     out = tmp_path / "out"

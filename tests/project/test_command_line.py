@@ -24,6 +24,6 @@ def test_interruption_is_said(monkeypatch, capsys, root):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("autograder.release.read_plan", interrupt)
+    monkeypatch.setattr("autograder.publishing.release.read_plan", interrupt)
     assert main(["--root", str(root), "release"]) == 130
     assert "nothing is left half-written" in capsys.readouterr().err

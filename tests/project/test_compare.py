@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.compare import SHOWN, Tolerance, compare_values, difference, numbers, spoken
-from autograder.plain import Other, plain
+from autograder.judging.compare import SHOWN, Tolerance, compare_values, difference, numbers, spoken
+from autograder.running.plain import Other, plain
 
 EXPECTED = torch.arange(24.0).reshape(2, 3, 4) + 1
 AXES = ("batch", "token", "feature")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.course import available, read_course
+from autograder.checking.courses import available, read_course
 from autograder.errors import UserError
 
 GOOD = """title = "T"

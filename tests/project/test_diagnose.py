@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.advice import advice
-from autograder.fingerprints import alike, fingerprint
-from autograder.results import rows
+from autograder.checking.advice import advice
+from autograder.checking.points import rows
+from autograder.judging.fingerprints import alike, fingerprint
 
 ATTENTION = "src/attention.py"
 
@@ -36,7 +36,7 @@ def test_two_mistakes_at_once_are_both_named(examine, sources, table, one, other
 
 
 def test_a_pair_is_named_only_if_nothing_else_looks_like_it(root):
-    from autograder.references import read
+    from autograder.judging.references import read
 
     reference = read(root / "tests/public/references/self_attention.safetensors")
     assert len(reference.pairs) > 300

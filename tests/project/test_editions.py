@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from autograder.__main__ import main
-from autograder.course import read_course
-from autograder.editions import MOST, Edition, Step, editions
+from autograder.checking.courses import read_course
+from autograder.checking.points import rows, score
 from autograder.files import zipped
-from autograder.loading import Loader
-from autograder.perform import Performer, Reply
-from autograder.remote import Limits, RemoteChannel
-from autograder.results import rows, score
+from autograder.running.editions import MOST, Edition, Step, editions
+from autograder.running.loading import Loader
+from autograder.running.perform import Performer, Reply
+from autograder.workers.remote import Limits, RemoteChannel
 
 CHECKS = [Path(__file__).parents[1] / part for part in ("public", "hidden")]
 

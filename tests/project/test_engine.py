@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.engine import Outcome, collect
+from autograder.checking.engine import Outcome, collect
+from autograder.checking.points import lost, rows, score
+from autograder.checking.wording import LINES, message
 from autograder.errors import UserError
-from autograder.findings import SPOKEN, Finding
-from autograder.report import LINES, message
-from autograder.results import lost, rows, score
+from autograder.judging.findings import SPOKEN, Finding
 
 ATTENTION, DATASET = "src/attention.py", "src/dataset.py"
 
@@ -82,10 +82,10 @@ def test_our_own_fault_is_a_third_verdict_and_earns_nothing(examine, course, tmp
     folder = tmp_path / "public"
     (folder / "references").mkdir(parents=True)
     (folder / "test_split_heads.py").write_text(
-        "from autograder.claims import core\n\n\n"
+        "from autograder.checking.claims import core\n\n\n"
         '@core\ndef test_split_heads_x(submission):\n    """works"""\n    1 / 0\n'
     )
-    from autograder import references
+    from autograder.judging import references
 
     empty = references.Reference("split_heads", "public", (), {})
     (folder / "references/split_heads.safetensors").write_bytes(references.encode(empty))

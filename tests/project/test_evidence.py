@@ -7,8 +7,8 @@ import math
 import pytest
 import torch
 
-from autograder.evidence import can_be_weights, of_weights, sentences
-from autograder.pictures import Bars, maps, revived
+from autograder.judging.evidence import can_be_weights, of_weights, sentences
+from autograder.judging.pictures import Bars, maps, revived
 
 AXES = ("batch", "head", "token", "feature")
 EXPECTED = torch.randn(2, 3, 5, 4, generator=torch.Generator().manual_seed(1))

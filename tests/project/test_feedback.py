@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from autograder.course import read_course
-from autograder.grade import Setting, grade
+from autograder.checking.courses import read_course
+from autograder.classroom.roster import read_roster
+from autograder.grading.grade import Setting, grade
 from autograder.isolation import probe
-from autograder.remote import Limits
-from autograder.roster import read_roster
+from autograder.workers.remote import Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from autograder import finding, intake
 from autograder.__main__ import main
-from autograder.course import read_course
-from autograder.entries import Refused
+from autograder.checking.courses import read_course
+from autograder.classroom.roster import read_roster
 from autograder.files import zipped
-from autograder.finding import GIVEN
-from autograder.grade import sections
-from autograder.intake import MOST_ZIPS, Intake, take_in
-from autograder.naming import MOST, forms, same
-from autograder.roster import read_roster
-from autograder.surveys import Budget, surveyed
+from autograder.grading.grade import sections
+from autograder.intake import clean_tree, locating
+from autograder.intake.clean_tree import MOST_ZIPS, Intake, take_in
+from autograder.intake.entries import Refused
+from autograder.intake.locating import GIVEN
+from autograder.intake.naming import MOST, forms, same
+from autograder.intake.surveys import Budget, surveyed
 
 STEPS = [
     "attn_scaled(A, n_embd, n_heads)", "attn_softmax(A)", "compute_outputs(A, V)", "merge_heads(y)",
@@ -359,7 +359,7 @@ def test_limits_count_outer_and_inner_together(tmp_path: Path, monkeypatch: pyte
     noise = random.Random(0).randbytes(10_000)
     inner = deflated({f"{n}.txt": noise + bytes(1 << 20) for n in range(60)})
     assert "unpacks to more than 200 times its size" in closed({"inner.zip": inner})
-    monkeypatch.setattr("autograder.entries.MAX_UNPACKED", 3 << 20)
+    monkeypatch.setattr("autograder.intake.entries.MAX_UNPACKED", 3 << 20)
     halves = [zipped({f"{name}{n}.txt": b"%d" % n * (1 << 18) for n in range(3)}) for name in "ab"]
     assert closed({"one.zip": halves[0]}) == ""
     assert "takes the submission over" in closed({"one.zip": halves[0], "big.txt": bytes(2 << 20)})
@@ -476,14 +476,14 @@ def test_a_notebook_that_is_none_defines_nothing(content: bytes) -> None:
 
 def test_what_is_large_or_many_is_not_all_looked_into(hand_in: Callable[..., Intake], monkeypatch) -> None:
     looked: list[str] = []
-    look = finding.surveyed
-    monkeypatch.setattr(finding, "surveyed", lambda name, *rest: looked.append(name) or look(name, *rest))
+    look = locating.surveyed
+    monkeypatch.setattr(locating, "surveyed", lambda name, *rest: looked.append(name) or look(name, *rest))
     picture = json.dumps({"cell_type": "code", "source": WORK, "outputs": ["x" * (8 << 20)]})
     files = {f"{n}.ipynb": f'{{"cells": [{picture}]}}' if n < 9 else notebook(WORK) for n in range(100)}
     started = time.monotonic()
     taken = hand_in(dict(files))
-    assert "A2S2.ipynb" in taken.files and len(looked) <= finding.MOST_FILES
-    assert sum(name[0] in "012345678" and len(name) == 7 for name in looked) <= finding.MOST_READ >> 23
+    assert "A2S2.ipynb" in taken.files and len(looked) <= locating.MOST_FILES
+    assert sum(name[0] in "012345678" and len(name) == 7 for name in looked) <= locating.MOST_READ >> 23
     assert time.monotonic() - started < 20
 
 
@@ -515,7 +515,7 @@ def test_names_that_become_one_keep_their_order(hand_in: Callable[..., Intake], 
         taken = hand_in({name: notebook(WORK, f"mark = {name!r}") for name in order})
         assert "A2S2 (1).ipynb" in (tmp_path / "tree/A2S2.ipynb").read_text()
         digests.append(taken.digest)
-        intake._empty(tmp_path / "tree")
+        clean_tree._empty(tmp_path / "tree")
         (tmp_path / "tree").rmdir()
     assert digests[0] == digests[1]
 

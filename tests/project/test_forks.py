@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import torch
 
-from autograder import forks
 from autograder.errors import UserError
-from autograder.forks import MIB, Limited, TooMuch, run_limited, spread
+from autograder.isolation import forks
+from autograder.isolation.forks import MIB, Limited, TooMuch, run_limited, spread
 
 
 def endless() -> None:

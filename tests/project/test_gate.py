@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from autograder.__main__ import main
-from autograder.course import read_course
-from autograder.exercises import ASKING
-from autograder.forms import FORMS
-from autograder.held_out import supplied, unknown
-from autograder.mistakes import read_table
-from autograder.mutants import Sources, lay_out
-from autograder.verify import Line, table_text, verify
+from autograder.checking.courses import read_course
+from autograder.judging.exercises import ASKING
+from autograder.judging.held_out import supplied, unknown
+from autograder.proving.accepted_forms import FORMS
+from autograder.proving.assembling import Sources, lay_out
+from autograder.proving.gate import Line, table_text, verify
+from autograder.proving.mistakes import read_table
 
 
 def test_gate_holds_and_prints_one_table(root, capsys):
@@ -27,7 +27,7 @@ def test_gate_holds_and_prints_one_table(root, capsys):
 
 @pytest.fixture
 def gate(root, table, monkeypatch):
-    monkeypatch.setattr("autograder.lazy.ANSWERS", {"zeros": "torch.zeros_like(result)"})  # one is enough here
+    monkeypatch.setattr("autograder.proving.lazy.ANSWERS", {"zeros": "torch.zeros_like(result)"})  # one is enough here
 
     def run(*slugs, sources=None, variants=(), answers=unknown, course=None):
         rows = [table[slug] for slug in slugs]

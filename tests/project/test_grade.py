@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder import references, regions
 from autograder.__main__ import main
-from autograder.examples import write_examples
 from autograder.files import zipped
 from autograder.isolation.layers import WEAK
+from autograder.judging import references
+from autograder.proving.examples import write_examples
+from autograder.publishing import regions
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 
@@ -231,7 +232,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(root, tmp_path, capsys):
 def test_weak_isolation_is_refused_unless_asked_for_in_so_many_words(
     root, tmp_path, quick, sources, monkeypatch, capsys
 ):
-    monkeypatch.setattr("autograder.class_run.probe", lambda **_: WEAK)
+    monkeypatch.setattr("autograder.classroom.class_run.probe", lambda **_: WEAK)
     (tmp_path / "fine.zip").write_bytes(zipped(sources.solved()))
     arguments = (tmp_path / "fine.zip", "--course", quick)
     assert grade(root, tmp_path / "out", *arguments) == 2

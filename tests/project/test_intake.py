@@ -21,9 +21,9 @@ from typing import Any
 
 import pytest
 
-from autograder import entries, folders, intake, zips
 from autograder.errors import UserError
-from autograder.intake import Ignored, Intake, Refused, Section, Source, take_in
+from autograder.intake import clean_tree, entries, folders, zips
+from autograder.intake.clean_tree import Ignored, Intake, Refused, Section, Source, take_in
 
 MIB = 1 << 20
 CODE = b"def attn_softmax(A):\n    return A.softmax(-1)\n"
@@ -341,7 +341,7 @@ def test_take_in_leaves_out_source_that_is_too_long_to_decode(
     hand_in: Callable[[bytes], Intake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python would read it in whatever encoding it declares."""
-    monkeypatch.setitem(intake.MAX_TEXT, ".py", 4)
+    monkeypatch.setitem(clean_tree.MAX_TEXT, ".py", 4)
     taken = hand_in(build(entry("a.py", b"#\xe9\xe9\xe9"), entry("b.py", b"#\xe9\xe9\xe9\xe9")))
     assert taken.notes == ("a.py is not UTF-8; it was read as Latin-1",)
     assert taken.files == ("a.py",)
@@ -946,7 +946,7 @@ def test_take_in_refuses_files_that_change_meanwhile(
     message: str,
 ) -> None:
     hw = spread(tmp_path / "hw", {"a.py": CODE})
-    monkeypatch.setattr(intake, "refuse_collisions", lambda entries: swap(hw / "a.py"))
+    monkeypatch.setattr(clean_tree, "refuse_collisions", lambda entries: swap(hw / "a.py"))
     assert refusal(hw).startswith(f"'a.py' {message}")
 
 
@@ -972,7 +972,7 @@ def test_take_in_follows_no_link_that_takes_a_folders_place(
     if when == "before it is listed":
         monkeypatch.setattr(folders, "left_behind", swap)
     else:
-        monkeypatch.setattr(intake, "refuse_collisions", swap)
+        monkeypatch.setattr(clean_tree, "refuse_collisions", swap)
     named = "'deep/src/a.py'" if when == "before it is read" and other == "another folder" else "'deep'"
     assert refusal(hw) == f"{named} was changed while it was read; hand it in again"
     assert looked
@@ -1030,7 +1030,7 @@ def test_take_in_cleans_up_when_interrupted(
         assert (into / "src" / "a.py").exists()
         raise error
 
-    monkeypatch.setattr(intake, "_as_utf8", lambda content, name: interrupt() if name == "z.py" else (content, []))
+    monkeypatch.setattr(clean_tree, "_as_utf8", lambda content, name: interrupt() if name == "z.py" else (content, []))
     with pytest.raises(error):
         hand_in(build(entry("src/a.py", CODE), entry("z.py", CODE)))
     assert list(into.iterdir()) == []
@@ -1056,7 +1056,7 @@ def test_take_in_never_writes_through_what_is_already_there(
     """Someone plants a link in the folder after it was found empty."""
     victim = tmp_path / "victim.py"
     victim.write_bytes(b"untouched")
-    monkeypatch.setattr(intake, "refuse_collisions", lambda entries: (into / "a.py").symlink_to(victim))
+    monkeypatch.setattr(clean_tree, "refuse_collisions", lambda entries: (into / "a.py").symlink_to(victim))
     with pytest.raises(UserError, match="could not be written"):
         hand_in(build(entry("a.py", CODE)))
     assert victim.read_bytes() == b"untouched"

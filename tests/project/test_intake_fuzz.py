@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.intake import KEPT, Intake, Refused, take_in
+from autograder.intake.clean_tree import KEPT, Intake, Refused, take_in
 
 ROUNDS = 4_000  # of each of three kinds of archive
 MEMORY = 64  # MiB that the whole run may add to this process

@@ -37,7 +37,7 @@ import pytest
 import torch
 
 from autograder.errors import UserError
-from autograder.grade import open_to_all, require_isolation
+from autograder.grading.grade import open_to_all, require_isolation
 from autograder.isolation import (
     Confinement,
     Layers,
@@ -54,7 +54,7 @@ from autograder.isolation import (
     syscalls,
 )
 from autograder.isolation.kernel import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, call, prctl
-from autograder.situations import become_ordinary
+from autograder.proving.situations import become_ordinary
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these layers")
 

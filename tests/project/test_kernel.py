@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder import kernel
-from autograder.kernel import Failed, Grader, passes, questions
-from autograder.queries import KEYS
+from autograder.judging.queries import KEYS
+from autograder.selfcheck import notebook
+from autograder.selfcheck.notebook import Failed, Grader, passes, questions
 
 
 def test_questions_are_numbered_as_in_the_handout(course):
@@ -24,7 +24,7 @@ def test_a_passed_question_says_what_is_right():
     headline, claim = repr(shown).splitlines()
     assert headline.startswith("✓ q1_2_1 query121: passed, 1 of 1 checks")
     assert claim == "  ✓ query121 brings out the value of token 0"
-    assert "<b>✓ q1_2_1 query121: passed" in shown._repr_html_() and kernel.COLOURS["passed"] in shown._repr_html_()
+    assert "<b>✓ q1_2_1 query121: passed" in shown._repr_html_() and notebook.COLOURS["passed"] in shown._repr_html_()
 
 
 def test_a_failed_question_gives_the_message_of_every_other_route():

@@ -7,9 +7,9 @@ import ast
 import jupytext
 import pytest
 
-from autograder import masters
 from autograder.errors import UserError
-from autograder.parallel import parallels
+from autograder.publishing import masters
+from autograder.publishing.parallel import parallels
 
 NOTEBOOKS = ("A2S1", "A2S2")
 MODULE = '''import math

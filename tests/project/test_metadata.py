@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from autograder import metadata
-from autograder.course import Platform, read_course
-from autograder.gradescope import fallback
-from autograder.metadata import read_metadata
-from autograder.quota import over_quota
-from autograder.schema import complaints
+from autograder.checking.courses import Platform, read_course
+from autograder.gradescope import metadata
+from autograder.gradescope.metadata import read_metadata
+from autograder.gradescope.quota import over_quota
+from autograder.grading.results_file import fallback
+from autograder.proving.schema import complaints
 
 ON_TIME = {
     "id": 1,

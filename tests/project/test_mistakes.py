@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder import span_stories
 from autograder.errors import UserError
-from autograder.mistakes import mutated, read_table
+from autograder.judging import span_stories
+from autograder.proving.mistakes import mutated, read_table
 
-HEAD = "from autograder.mistakes import mistake\n\n\n"
+HEAD = "from autograder.proving.mistakes import mistake\n\n\n"
 
 
 def read(tmp_path: Path, text: str):

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.engine import Outcome
-from autograder.findings import Finding
-from autograder.mutation import OPERATORS, Mutant, mutants, variations
+from autograder.checking.engine import Outcome
+from autograder.judging.findings import Finding
+from autograder.proving.mutation import OPERATORS, Mutant, mutants, variations
 from benchmarks.mutants import EQUIVALENT, Equivalent, Verdict, accusations, judge, read_equivalents, report, stale
 
 OUTCOMES = (Outcome("f", "public", "test_f", "f is right", "failed", Finding("values", "f", (), "f.wrong"), "Wrong."),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.results import rows
+from autograder.checking.points import rows
 
 FILE = "src/attention.py"
 

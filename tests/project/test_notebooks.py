@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder import regions
 from autograder.__main__ import main
-from autograder.cells import Places
-from autograder.check import main as check
-from autograder.course import read_course
+from autograder.checking.courses import read_course
 from autograder.files import zipped
-from autograder.intake import take_in
-from autograder.perform import Reply
-from autograder.remote import Limits, RemoteChannel
+from autograder.intake.clean_tree import take_in
+from autograder.publishing import regions
+from autograder.running.cells import Places
+from autograder.running.perform import Reply
+from autograder.selfcheck.command import main as check
+from autograder.workers.remote import Limits, RemoteChannel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 

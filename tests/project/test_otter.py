@@ -15,14 +15,14 @@ import nbformat
 import pytest
 from nbconvert import PythonExporter
 
-from autograder import assign, masters, release
-from autograder.course import read_course
+from autograder.checking.courses import read_course
+from autograder.checking.points import rows
 from autograder.errors import UserError
 from autograder.files import write_files, zipped
-from autograder.kernel import questions
-from autograder.leaks import Secrets, leaks
-from autograder.mutants import lay_out
-from autograder.results import rows
+from autograder.proving.assembling import lay_out
+from autograder.publishing import assign, masters, release
+from autograder.publishing.leaks import Secrets, leaks
+from autograder.selfcheck.notebook import questions
 
 # How each notebook is handed in: as it is given out, with every answer, and with the classic near miss.
 HANDED_IN = {

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder import held_out, own_code, reproduction
-from autograder.course import read_course
-from autograder.findings import CheckFailed
-from autograder.held_out import Question
-from autograder.loading import Loader
-from autograder.own_code import Part
-from autograder.perform import Performer, Reply
-from autograder.records import Record
-from autograder.submission import Submission
+from autograder.checking.courses import read_course
+from autograder.grading import own_code, reproduction
+from autograder.grading.own_code import Part
+from autograder.grading.summaries import Record
+from autograder.judging import held_out
+from autograder.judging.findings import CheckFailed
+from autograder.judging.held_out import Question
+from autograder.judging.submission import Submission
+from autograder.running.loading import Loader
+from autograder.running.perform import Performer, Reply
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 TEST = "rope.pretrain.test.predictions"

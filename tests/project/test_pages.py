@@ -20,13 +20,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder import gradescope, markup, overview, page, results, similar
-from autograder.comparison import comparison
-from autograder.drawings import Scale, bars, brief, picture
+from autograder.checking import points
+from autograder.grading import results_file, similarity
+from autograder.intake.people import Student
 from autograder.isolation.layers import Layers
-from autograder.people import Student
-from autograder.similar_pairs import GROUPS, MEMBERS, SHOWN, connected, similar_pairs
-from autograder.students_table import SCRIPT
+from autograder.pages import class_page, markup, submission_page
+from autograder.pages.drawings import Scale, bars, brief, picture
+from autograder.pages.side_by_side import comparison
+from autograder.pages.similar_pairs import GROUPS, MEMBERS, SHOWN, connected, similar_pairs
+from autograder.pages.students_table import SCRIPT
 
 VOID = {"img", "input", "link", "meta", "wbr"}
 LAYERS = Layers(True, 7, True, ("pid", "net"), True, True)
@@ -122,7 +124,7 @@ def person(name, sid="", email=""):
 
 
 def result():
-    """A results.json with one of everything."""
+    """A points.json with one of everything."""
     wrong = said("softmax: wrong values", "yours [1 2]", "     ^", says="You forgot to scale.")
     hidden = said("softmax: the values differ", "Asked for: first holds.", says="You forgot to scale.")
     late = said("softmax: did not finish", "Asked for: second holds.", "line 3")
@@ -213,7 +215,7 @@ def summary(count=30):
 
 
 BOTH = pytest.mark.parametrize(
-    "source", [page.page(result(), "ada"), overview.overview(summary())], ids=["page", "overview"]
+    "source", [submission_page.page(result(), "ada"), class_page.overview(summary())], ids=["page", "overview"]
 )
 
 
@@ -254,7 +256,7 @@ def test_page_lets_only_its_own_script_run(source):
 
 
 def test_page_tells_what_to_fix_and_each_thing_once():
-    source = page.page(result(), "ada")
+    source = submission_page.page(result(), "ada")
     assert source.index("Fix first") < source.index("<table>") < source.index("What to look at")
     words = " ".join(Outline(source).text)
     assert (
@@ -272,7 +274,7 @@ def test_page_tells_what_to_fix_and_each_thing_once():
 
 
 def test_page_folds_what_is_right():
-    source = page.page(result(), "ada")
+    source = submission_page.page(result(), "ada")
     folded = source[source.index("<details>") : source.index("</details>")]
     assert "scaled holds" in folded
     assert source.count("scaled holds") == 1
@@ -283,7 +285,7 @@ def test_page_without_mistakes_says_so():
     perfect = result()
     perfect["tests"] = perfect["tests"][:2]
     perfect["extra_data"]["advice"] = []
-    assert "Everything that was checked is right" in page.page(perfect, "ada")
+    assert "Everything that was checked is right" in submission_page.page(perfect, "ada")
 
 
 def spoken(source):
@@ -309,26 +311,26 @@ NOTE = check(
 def test_page_tells_what_each_claim_was_worth():
     lost = said("rope: gradients stop")
     data = shared_out(check("fifth", "failed", "property", lost, counts="further", worth="1 point"))
-    source = page.page(data, "ada")
+    source = submission_page.page(data, "ada")
     words = spoken(source)
     assert "✗ not right yet: fifth holds hidden · 1 point rope: gradients stop" in words
     assert "first holds hidden · core: 3 points together" in words and "third holds hidden · 1 point" in words
     assert '<span class="n lost">3 / 4</span>' in source
     assert "or the points of that claim where the claim has its own." in words
-    assert "costs all of its points." in " ".join(Outline(page.page(result(), "ada")).text)
+    assert "costs all of its points." in " ".join(Outline(submission_page.page(result(), "ada")).text)
 
 
 def test_page_tells_a_claim_of_both_parts_once():
     data = shared_out()
     public = check("third", counts="further", worth="1 point, with the hidden checks")
     data["tests"].insert(0, row("rope", "public", 1, 1, public))
-    words = spoken(page.page(data, "ada"))
+    words = spoken(submission_page.page(data, "ada"))
     assert words.count("third holds") == 1 and "third holds public hidden · 1 point" in words
 
 
 def test_page_tells_notes_as_notes():
     data = shared_out(NOTE, score=4)
-    source = page.page(data, "ada")
+    source = submission_page.page(data, "ada")
     words = spoken(source)
     assert "1 of 1 exercise with full marks" in words and "Everything that was checked is right" in words
     assert "These cost no points. – note: rope : this does not hold: fourth holds." in words
@@ -337,10 +339,10 @@ def test_page_tells_notes_as_notes():
         {"exercise": "rope", "note": "ran on the CPU in place of cuda"},
         {"exercise": "", "note": "A2S2 (1).ipynb was taken for A2S2.ipynb"},
     ]
-    words = spoken(page.page(data, "ada"))
+    words = spoken(submission_page.page(data, "ada"))
     assert "rope : ran on the CPU in place of cuda" in words and "note: A2S2 (1).ipynb was taken" in words
     wrong = shared_out(check("core", "failed", "values", said("rope: wrong")), NOTE, score=0)
-    words = spoken(page.page(wrong, "ada"))
+    words = spoken(submission_page.page(wrong, "ada"))
     assert "Also not so, but worth no points – note: fourth holds" in words  # it may only follow from the rest
     assert "raised for lists" not in words
 
@@ -363,7 +365,7 @@ def test_page_tells_a_reason_once_in_all_exercises():
             check("d", drawn=MAPS, message=said("all: no", "y 2", says="No diagonal."), **mistake),
         ),
     ]
-    source = page.page(data, "ada")
+    source = submission_page.page(data, "ada")
     words = spoken(source)
     assert "<svg" not in source  # nor is it drawn again
     assert words.count("line 3") == 1 and words.count("x 1") == 1 and "y 2" not in words
@@ -375,18 +377,18 @@ def test_page_tells_a_reason_once_in_all_exercises():
 def test_page_and_gradescope_do_not_show_what_the_sandbox_refused(course):
     data = shared_out(NOTE)
     data["extra_data"]["refused"] = ["forkword", "socketword"]
-    assert "forkword" not in page.page(data, "ada")
-    written = gradescope.results(course, results.rows(course, []), LAYERS, None, "", {})
+    assert "forkword" not in submission_page.page(data, "ada")
+    written = results_file.results(course, points.rows(course, []), LAYERS, None, "", {})
     written["extra_data"] |= {"refused": ["forkword"], "student": asdict(Student("ada"))}
     shown = {key: value for key, value in written.items() if key != "extra_data"}
-    assert "forkword" not in json.dumps(shown) and "forkword" not in page.page(written, "ada")
+    assert "forkword" not in json.dumps(shown) and "forkword" not in submission_page.page(written, "ada")
 
 
 def test_page_of_a_blank_submission_names_the_first_step():
     blank = result()
     blank["tests"] = blank["tests"][-1:]
     blank["extra_data"]["advice"] = []
-    assert "Begin with " in page.page(blank, "ada")
+    assert "Begin with " in submission_page.page(blank, "ada")
 
 
 def test_page_says_briefly_what_is_missing_unless_there_is_something_like_it():
@@ -396,19 +398,19 @@ def test_page_says_briefly_what_is_missing_unless_there_is_something_like_it():
         said("rope: not defined", "It defines rop: rename it."),
     )
     gone["tests"] = [row("rope", "public", 0, 1, check("rope", "failed", "missing", nowhere))]
-    assert "rope.py is not in the submission → src/attention.py" in page.page(gone, "ada")
-    assert "<article" not in page.page(gone, "ada")
+    assert "rope.py is not in the submission → src/attention.py" in submission_page.page(gone, "ada")
+    assert "<article" not in submission_page.page(gone, "ada")
     files = said("rope: not handed in: all 2 files are missing", "missing: a.params", "missing: b.txt")
     gone["tests"] = [row("rope", "public", 0, 1, check("rope", "failed", "not started", files))]
-    assert "missing: a.params; missing: b.txt → src/attention.py" in page.page(gone, "ada")
+    assert "missing: a.params; missing: b.txt → src/attention.py" in submission_page.page(gone, "ada")
     gone["tests"] = [row("rope", "public", 0, 1, check("rope", "failed", "missing", near))]
-    assert "<article" in page.page(gone, "ada")
+    assert "<article" in submission_page.page(gone, "ada")
 
 
 def test_advice_names_only_some_of_those_that_wait():
     many = result()
     many["extra_data"]["advice"][0]["waiting"] = [f"waiting_{i}" for i in range(9)]
-    words = "".join(Outline(page.page(many, "ada")).text)
+    words = "".join(Outline(submission_page.page(many, "ada")).text)
     assert "waiting_0, waiting_1, waiting_2 and 6 more (below) fail with it" in words
 
 
@@ -416,7 +418,7 @@ def test_page_of_what_could_not_be_opened_shows_no_points():
     broken = result()
     broken["tests"] = [row("softmax", "public", 0, 1), row("softmax", "hidden", 0, 3)]
     broken["extra_data"] |= {"could_not_grade": "not a zip", "summary": ["not a zip"], "advice": []}
-    source = page.page(broken, "ada")
+    source = submission_page.page(broken, "ada")
     assert "not a zip" in source
     assert "<table>" not in source
     assert "0 / 4" not in source
@@ -426,7 +428,7 @@ def test_page_says_if_a_part_could_not_be_checked():
     partly = result()
     partly["tests"].append(row("rope", "hidden", 0, 3))
     partly["extra_data"]["could_not_grade"] = "some checks could not be run; the fault is ours"
-    words = " ".join(Outline(page.page(partly, "ada")).text)
+    words = " ".join(Outline(submission_page.page(partly, "ada")).text)
     assert "Not everything could be checked" in words
     assert "This could not be checked. The fault is ours" in words
     assert "Fix first" in words
@@ -434,18 +436,18 @@ def test_page_says_if_a_part_could_not_be_checked():
 
 def test_page_warns_if_gradescope_withholds_something():
     kept = result()
-    assert "For course staff" not in page.page(kept, "ada")
+    assert "For course staff" not in submission_page.page(kept, "ada")
     kept["tests"][1]["visibility"] = "after_published"
-    assert "For course staff" in page.page(kept, "ada")
+    assert "For course staff" in submission_page.page(kept, "ada")
 
 
 def test_page_reads_what_the_grader_writes(examine, course, sources, table):
     outcomes = examine(sources.mutant(table["make_causal_mask.no_diagonal"]), only=["make_causal_mask", "split_heads"])
-    rows = [row for row in results.rows(course, outcomes) if row.outcomes]
-    written = gradescope.results(course, rows, LAYERS, None, "", {"course": "ab" * 32})
+    rows = [row for row in points.rows(course, outcomes) if row.outcomes]
+    written = results_file.results(course, rows, LAYERS, None, "", {"course": "ab" * 32})
     written["extra_data"]["student"] = asdict(Student("ada"))
-    source = page.page(json.loads(json.dumps(written)), "ada")
-    assert source == page.page(written, "ada")
+    source = submission_page.page(json.loads(json.dumps(written)), "ada")
+    assert source == submission_page.page(written, "ada")
     words = " ".join(Outline(source).text)
     assert table["make_causal_mask.no_diagonal"].says in words
     assert source.count("<svg") == 3
@@ -454,7 +456,7 @@ def test_page_reads_what_the_grader_writes(examine, course, sources, table):
 def who(student, heading="Ada"):
     data = result()
     data["extra_data"]["student"] = student
-    found = re.search(r'<p class="quiet who">(.*?)</p>', page.page(data, heading))
+    found = re.search(r'<p class="quiet who">(.*?)</p>', submission_page.page(data, heading))
     return "".join(Outline(found[1]).text) if found else ""
 
 
@@ -478,9 +480,9 @@ def test_page_says_nothing_twice():
 def test_who_handed_in_is_inert(poison):
     student = {"id": poison, "people": [person(poison, poison, poison)] * 2, "seconds_late": 1, "submitted": poison}
     data = result()
-    clean = Outline(page.page(data, "ada"))
+    clean = Outline(submission_page.page(data, "ada"))
     data["extra_data"]["student"] = student
-    dirty = Outline(page.page(data, "ada"))
+    dirty = Outline(submission_page.page(data, "ada"))
     assert dirty.tags == clean.tags
     assert {(tag, name) for tag, name, _ in dirty.attributes} == {(tag, name) for tag, name, _ in clean.attributes}
 
@@ -499,7 +501,10 @@ def poisoned(value, poison, keep=("kind", "verdict", "part", "visibility", "titl
 
 @pytest.mark.parametrize("poison", HOSTILE)
 def test_hostile_text_adds_no_markup(poison):
-    for render, data in ((lambda data: page.page(data, "ada" + poison), result()), (overview.overview, summary())):
+    for render, data in (
+        (lambda data: submission_page.page(data, "ada" + poison), result()),
+        (class_page.overview, summary()),
+    ):
         clean, dirty = Outline(render(data)), Outline(render(poisoned(data, poison)))
         assert dirty.tags == clean.tags
         assert {(tag, name) for tag, name, _ in dirty.attributes} == {(tag, name) for tag, name, _ in clean.attributes}
@@ -513,8 +518,8 @@ def test_hostile_text_adds_no_markup(poison):
 
 def test_hostile_identities_are_inert():
     for render, data, name in (
-        (overview.overview, summary(), "submission_1000"),
-        (lambda data: page.page(data, "ada"), result(), "softmax"),
+        (class_page.overview, summary(), "submission_1000"),
+        (lambda data: submission_page.page(data, "ada"), result(), "softmax"),
     ):
         tags = Outline(render(data)).tags
         for poison in HOSTILE:
@@ -627,7 +632,7 @@ def test_colours_can_be_read(colours):
 
 def test_overview_tells_the_class():
     data = summary()
-    outline = Outline(overview.overview(data))
+    outline = Outline(class_page.overview(data))
     words = " ".join("".join(outline.text).split())
     assert words.index("Most frequent mistakes") < words.index("graded students have full marks")
     assert "2 students: You forgot to scale the scores." in words
@@ -661,14 +666,14 @@ def with_notes(data):
 
 
 def test_overview_tells_notes_and_what_was_refused():
-    source = overview.overview(with_notes(summary()))
+    source = class_page.overview(with_notes(summary()))
     words = spoken(source)
     assert "3 students : asks for cuda; run on the CPU" in words and "3 rarer ones" in words
     assert "fork : 2 students" in words and "Please read the code before you conclude anything" in words
     assert "tried: fork, socket" in words
     assert "file 2 was renamed; and 2 more, in the report" in words
     assert "With notes (3)" in words and "Tried what is refused (2)" in words
-    plain = spoken(overview.overview(summary()))
+    plain = spoken(class_page.overview(summary()))
     for heading in ("Notes", "Refused", "With notes", "Tried what"):  # what there is none of is left out
         assert heading not in plain
 
@@ -676,24 +681,24 @@ def test_overview_tells_notes_and_what_was_refused():
 @pytest.mark.parametrize("poison", HOSTILE)
 def test_notes_and_refused_words_are_inert(poison):
     data = with_notes(summary())
-    clean, dirty = Outline(overview.overview(data)), Outline(overview.overview(poisoned(data, poison)))
+    clean, dirty = Outline(class_page.overview(data)), Outline(class_page.overview(poisoned(data, poison)))
     assert dirty.tags == clean.tags and dirty.scripts == clean.scripts
     assert {(tag, name) for tag, name, _ in dirty.attributes} == {(tag, name) for tag, name, _ in clean.attributes}
 
 
 def test_overview_counts_the_members_of_groups():
     data = summary()
-    words = " ".join("".join(Outline(overview.overview(data)).text).split())
+    words = " ".join("".join(Outline(class_page.overview(data)).text).split())
     assert "Students30 Mean" in words and "Submissions" not in words
     data["students"][0]["people"] = 3
-    words = " ".join("".join(Outline(overview.overview(data)).text).split())
+    words = " ".join("".join(Outline(class_page.overview(data)).text).split())
     assert "Students32 Submissions30 Mean" in words
 
 
 def test_overview_shows_no_points_of_what_could_not_be_graded():
     data = summary()
     refused = data["students"][2]
-    source = overview.overview(data)
+    source = class_page.overview(data)
     (line,) = (line for line in re.findall(r"<tr.*?</tr>", source) if f'href="./{refused["report"]}"' in line)
     assert refused["score"] is None
     assert line.count(">–</td>") == 1 + len(data["exercises"])
@@ -702,8 +707,8 @@ def test_overview_shows_no_points_of_what_could_not_be_graded():
 
 
 def test_percentages_are_written_alike():
-    pair = similar.Pair("a", "b", 0.934, ())
-    sources = page.page(result(), "ada"), overview.overview(summary()), comparison(pair, {}, {}, {})
+    pair = similarity.Pair("a", "b", 0.934, ())
+    sources = submission_page.page(result(), "ada"), class_page.overview(summary()), comparison(pair, {}, {}, {})
     for source in sources:
         shown = re.sub(r"<(style|script)>.*?</\1>", "", source, flags=re.DOTALL)
         assert not re.search(r"\d%", " ".join(Outline(shown).text))
@@ -716,7 +721,7 @@ def test_overview_leaves_out_what_there_is_none_of():
     for one in data["students"]:
         one |= {"trouble": "", "late": "", "seconds_late": 0, "submitted": ""}
         one |= {"sid": "", "email": "", "name": "", "score": 50}
-    source = overview.overview(data)
+    source = class_page.overview(data)
     for heading in (
         "Similar pairs",
         "Most frequent mistakes",
@@ -735,8 +740,8 @@ def test_overview_leaves_out_what_there_is_none_of():
 def test_overview_of_one_student_and_of_none(trouble):
     data = summary()
     data |= {"students": [data["students"][0] | {"trouble": trouble}], "similar": [], "mistakes": []}
-    assert "<b>1</b>" in overview.overview(data)
-    assert "<b>0</b>" in overview.overview(data | {"students": []})
+    assert "<b>1</b>" in class_page.overview(data)
+    assert "<b>0</b>" in class_page.overview(data | {"students": []})
 
 
 def test_pages_are_the_same_twice():
@@ -744,14 +749,14 @@ def test_pages_are_the_same_twice():
     for key in ("versions", "hashes", "layers"):
         upside_down["extra_data"][key] = dict(reversed(data["extra_data"][key].items()))
     before = copy.deepcopy(data)
-    assert page.page(data, "ada") == page.page(upside_down, "ada")
+    assert submission_page.page(data, "ada") == submission_page.page(upside_down, "ada")
     assert data == before
     whole = summary()
-    assert overview.overview(whole) == overview.overview(whole | {"mistakes": whole["mistakes"][::-1]})
+    assert class_page.overview(whole) == class_page.overview(whole | {"mistakes": whole["mistakes"][::-1]})
 
 
 def test_overview_of_a_thousand_is_light():
-    assert len(overview.overview(summary(1000)).encode()) < 3_000_000
+    assert len(class_page.overview(summary(1000)).encode()) < 3_000_000
 
 
 # In a browser
@@ -780,7 +785,7 @@ addEventListener("load", () => setTimeout(async () => {
 """
 HOST = """<!DOCTYPE html><meta charset="utf-8"><title>host</title><link rel="icon" href="data:,"><pre id="report"></pre>
 <script>addEventListener("message", event => { report.textContent = document.title = event.data; });</script>
-<iframe src="page.html" width="WIDTH" height="800"></iframe>"""
+<iframe src="submission_page.html" width="WIDTH" height="800"></iframe>"""
 
 
 def with_scripts(source, *scripts):
@@ -796,7 +801,7 @@ def with_scripts(source, *scripts):
 
 def browser(folder, source, steps, width):
     """The command that opens a page in a frame of this width and takes the steps."""
-    (folder / "page.html").write_text(with_scripts(source, LISTEN, REPORT.replace("STEPS", steps)))
+    (folder / "submission_page.html").write_text(with_scripts(source, LISTEN, REPORT.replace("STEPS", steps)))
     (folder / "host.html").write_text(HOST.replace("WIDTH", str(width)))
     return [CHROMIUM, (folder / "host.html").as_uri(), *QUIET, f"--user-data-dir={folder / 'profile'}"]
 
@@ -845,7 +850,7 @@ def assert_calm(seen):
 @in_browser
 def test_browser_finds_nothing_to_run_in_a_hostile_page(tmp_path: Path):
     data, everything = result(), "".join(HOSTILE[:-1])
-    seen = browse(tmp_path, page.page(poisoned(data, everything), everything))
+    seen = browse(tmp_path, submission_page.page(poisoned(data, everything), everything))
     assert_calm(seen)
     assert seen["width"] == 390
 
@@ -879,7 +884,7 @@ def test_browser_sorts_and_searches_the_class(tmp_path: Path):
     seen.button = [document.getElementById("find").value, column(named("Submission"))];
     return seen;
     """
-    seen = browse(tmp_path, overview.overview(data), steps)
+    seen = browse(tmp_path, class_page.overview(data), steps)
     assert_calm(seen)
     students, seen = data["students"], seen["seen"]
     numbers = [int(name.removeprefix("Student ")) for name in seen["names"][1] if name.startswith("Student")]
@@ -935,7 +940,7 @@ def test_browser_keeps_a_large_class_light_and_sorts_and_finds_all_of_it(tmp_pat
     seen.read = document.getElementById("students").getAttribute("aria-rowcount");
     return seen;
     """
-    seen = browse(tmp_path, overview.overview(data), BIG_CLASS + steps, width=1280)
+    seen = browse(tmp_path, class_page.overview(data), BIG_CLASS + steps, width=1280)
     assert_calm(seen)
     assert seen["seen"] == {
         **{"first": 100, "offered": "More rows appear as you scroll.Show all 1,000", "read": "1001"},
@@ -968,7 +973,7 @@ def test_browser_adds_rows_as_one_scrolls_or_all_of_them_at_once(tmp_path: Path)
     """
     data = summary(350)
     data["students"][0]["email"] = f"{'x' * 300}@school.edu"  # far to the side, more rows come all the same
-    seen = browse_live(tmp_path, overview.overview(data), BIG_CLASS + steps)
+    seen = browse_live(tmp_path, class_page.overview(data), BIG_CLASS + steps)
     assert_calm(seen)
     assert seen["seen"] == {
         **{"first": 100, "scrolled": [200, 300], "aside": 350, "again": [100, 0], "printed": 350, "after": 100},
@@ -979,7 +984,7 @@ def test_browser_adds_rows_as_one_scrolls_or_all_of_them_at_once(tmp_path: Path)
 @in_browser
 @pytest.mark.parametrize("script", ["", SCRIPT.replace("const STEP = 100;", "throw new Error('broken');")])
 def test_browser_shows_all_rows_without_the_script_or_if_it_fails(tmp_path: Path, script):
-    source = overview.overview(summary(150))
+    source = class_page.overview(summary(150))
     both = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (SCRIPT, script)]
     source = source.replace(SCRIPT, script).replace(*both)
     steps = """
@@ -1010,7 +1015,7 @@ def test_browser_sorts_times_by_what_they_mean(tmp_path: Path):
     const sorted = n => { sort(n); return column(n); };
     return [sorted(2), sorted(2), sorted(3)];
     """
-    up, down, moved = browse(tmp_path, overview.overview(data), BIG_CLASS + steps)["seen"]
+    up, down, moved = browse(tmp_path, class_page.overview(data), BIG_CLASS + steps)["seen"]
     assert up == ["late", "30 s late", "2 h late", "1 d late", ""]
     assert down == ["1 d late", "2 h late", "30 s late", "late", ""]
     assert moved == [moments[2], moments[0], moments[1], "soon", ""]
@@ -1027,7 +1032,7 @@ def test_browser_finds_names_without_their_letters(tmp_path: Path):
     for one, name in zip(data["students"], dict.fromkeys(asked.values()), strict=False):
         one["name"] = name
     steps = f"return {json.dumps(list(asked))}.map(text => {{ find(text); return names(); }});"
-    seen = browse(tmp_path, overview.overview(data), BIG_CLASS + steps)
+    seen = browse(tmp_path, class_page.overview(data), BIG_CLASS + steps)
     assert dict(zip(asked, seen["seen"], strict=True)) == {text: [name] for text, name in asked.items()}
 
 
@@ -1052,7 +1057,7 @@ def test_browser_shows_only_those_of_a_kind(tmp_path: Path):
     seen.word = ids();
     return seen;
     """
-    seen = browse(tmp_path, overview.overview(data), BIG_CLASS + steps)
+    seen = browse(tmp_path, class_page.overview(data), BIG_CLASS + steps)
     assert_calm(seen)
     everybody = list(range(30))
     assert seen["seen"] == {
@@ -1081,7 +1086,7 @@ def test_browser_filters_by_notes_and_by_what_was_refused(tmp_path: Path):
       fork: shown("tried: fork"),
     };
     """
-    seen = browse(tmp_path, overview.overview(with_notes(summary())), BIG_CLASS + steps)
+    seen = browse(tmp_path, class_page.overview(with_notes(summary())), BIG_CLASS + steps)
     assert_calm(seen)
     assert seen["seen"] == {
         **{"noted": [3, 4, 7], "both": [4], "refused": [4, 9], "none": 30},
@@ -1107,7 +1112,7 @@ def test_browser_draws_all_bars_within_the_page(tmp_path: Path, width):
     return {bars: Array.from(drawing.querySelectorAll("rect"), box), texts: texts.map(box),
       said: texts.map(one => one.textContent), size: texts.map(one => parseFloat(getComputedStyle(one).fontSize))};
     """
-    seen = browse(tmp_path, overview.overview(data), steps, width=width)
+    seen = browse(tmp_path, class_page.overview(data), steps, width=width)
     assert_calm(seen)
     drawn = seen["seen"]
     assert len(drawn["bars"]) == 21
@@ -1127,7 +1132,7 @@ def test_browser_draws_all_bars_within_the_page(tmp_path: Path, width):
 def test_browser_would_have_noticed(tmp_path: Path):
     """The listeners hear what the policy stops: without this, silence would prove nothing."""
     bad = "<script>window.pwned = 1</script><img src='http://127.0.0.1:9/x.png'><p style='width:900px'>wide</p>"
-    seen = browse(tmp_path, page.page(result(), "ada").replace("</main>", f"{bad}</main>"))
+    seen = browse(tmp_path, submission_page.page(result(), "ada").replace("</main>", f"{bad}</main>"))
     assert sorted(set(seen["blocked"]) - {"undefined"}) == ["img-src", "script-src-elem"]
     assert len(seen["console"]) == 2
     assert seen["pwned"] == "undefined"
@@ -1146,7 +1151,7 @@ def told_of(*edges):
 
 
 def test_overview_says_when_not_all_similar_pairs_are_listed():
-    edges = [(f"a{n}", f"b{n}") for n in range(similar.MOST_PAIRS)]
+    edges = [(f"a{n}", f"b{n}") for n in range(similarity.MOST_PAIRS)]
     assert "most alike are listed" in told_of(*edges)
     assert "most alike are listed" not in told_of(*edges[1:])
 
@@ -1203,7 +1208,7 @@ def test_connected_is_the_same_whatever_the_order():
 
 
 def test_comparison_leads_back_to_the_class_and_to_both_reports():
-    pair = similar.Pair("sub 1", "../../x", 0.934, ())
+    pair = similarity.Pair("sub 1", "../../x", 0.934, ())
     source = comparison(pair, {}, {}, {"sub 1": "Ada <b>"})
     hrefs = [link for link in Outline(source).links() if link.startswith("..")]
     assert hrefs == ["../index.html", "../sub%201/report.html", "../x/report.html"]

@@ -15,8 +15,8 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from autograder import parameters
-from autograder.parameters import Unfit, read_parameters
+from autograder.judging import parameters
+from autograder.judging.parameters import Unfit, read_parameters
 
 STATE = {
     "weight": torch.linspace(-2.0, 3.0, 60).reshape(6, 10),

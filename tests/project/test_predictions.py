@@ -12,19 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from autograder import held_out, predictions, reproduction
 from autograder.__main__ import main
-from autograder.course import read_course
+from autograder.checking import predictions
+from autograder.checking.courses import read_course
+from autograder.classroom.server import ANSWERS, Server, packed
 from autograder.errors import UserError
-from autograder.exercises import ASKING
 from autograder.files import zipped
-from autograder.findings import CheckFailed
-from autograder.held_out import HeldOut, Question
-from autograder.loading import Loader
-from autograder.perform import Performer
-from autograder.remote import Limits
-from autograder.server import ANSWERS, Server, packed
-from autograder.submission import Submission
+from autograder.grading import reproduction
+from autograder.judging import held_out
+from autograder.judging.exercises import ASKING
+from autograder.judging.findings import CheckFailed
+from autograder.judging.held_out import HeldOut, Question
+from autograder.judging.submission import Submission
+from autograder.running.loading import Loader
+from autograder.running.perform import Performer
+from autograder.workers.remote import Limits
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 HONEST = Path(__file__).parent / "attacks/predictions/_honest.py"

@@ -9,10 +9,10 @@ import struct
 import pytest
 import torch
 
-from autograder import protocol, wire
-from autograder.perform import Reply, Request, Trouble
-from autograder.plain import Config, Handle, Other
-from autograder.protocol import Malformed, TooLarge
+from autograder.running.perform import Reply, Request, Trouble
+from autograder.running.plain import Config, Handle, Other
+from autograder.workers import protocol, wire
+from autograder.workers.protocol import Malformed, TooLarge
 
 VALUES = [
     None,

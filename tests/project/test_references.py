@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from autograder import make_references, references
 from autograder.__main__ import main
-from autograder.casebook import CASEBOOK, cases_for, strided
 from autograder.errors import UserError
-from autograder.fingerprints import fingerprint
-from autograder.references import Case, Reference, close
+from autograder.judging import references
+from autograder.judging.fingerprints import fingerprint
+from autograder.judging.references import Case, Reference, close
+from autograder.proving import make_references
+from autograder.proving.casebook import CASEBOOK, cases_for, strided
 
 
 def test_making_them_again_gives_the_same_bytes(sources, table, course):

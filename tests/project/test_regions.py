@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder import regions
 from autograder.errors import UserError
+from autograder.publishing import regions
 
 GOOD = """def f(x):
     # TODO(f): say it.

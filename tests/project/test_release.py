@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder import release
 from autograder.__main__ import main
-from autograder.leaks import Secrets, leaks, normalised
-from autograder.parallel import imports, parallels
+from autograder.publishing import release
+from autograder.publishing.leaks import Secrets, leaks, normalised
+from autograder.publishing.parallel import imports, parallels
 
 
 def run(repository: Path, *arguments: str) -> int:

@@ -18,24 +18,26 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder import batch, checks, remote, wire
-from autograder.batch import Task, _Standing, examine_in_workers
-from autograder.checks import answer
-from autograder.course import PARTS
-from autograder.dens import den
-from autograder.engine import Outcome, Sitting
+from autograder.checking.courses import PARTS
+from autograder.checking.engine import Outcome, Sitting
 from autograder.errors import UserError
-from autograder.exercises import EXERCISES
-from autograder.findings import CheckFailed
-from autograder.grade import Setting, Tree, _free_users, here
-from autograder.intake import Intake
+from autograder.grading import batch
+from autograder.grading.batch import Task, _Standing, examine_in_workers
+from autograder.grading.dens import den
+from autograder.grading.grade import Setting, Tree, _free_users, here
+from autograder.intake.clean_tree import Intake
+from autograder.intake.people import Student
 from autograder.isolation import Layers, probe
-from autograder.people import Student
-from autograder.perform import Reply, Request, Script, Trouble
-from autograder.references import Case
-from autograder.remote import Limits, RemoteChannel, _that_fit
-from autograder.submission import Submission
-from autograder.zygote import Zygote
+from autograder.judging import checks
+from autograder.judging.checks import answer
+from autograder.judging.exercises import EXERCISES
+from autograder.judging.findings import CheckFailed
+from autograder.judging.references import Case
+from autograder.judging.submission import Submission
+from autograder.running.perform import Reply, Request, Script, Trouble
+from autograder.workers import remote, wire
+from autograder.workers.remote import Limits, RemoteChannel, _that_fit
+from autograder.workers.zygote import Zygote
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 
@@ -339,7 +341,7 @@ def test_answers_are_those_of_their_own_case_though_cases_come_and_go(channel):
 
 
 def test_a_zygote_whose_line_somebody_else_holds_is_ended_all_the_same(monkeypatch):
-    monkeypatch.setattr("autograder.zygote.PATIENCE", 0.2)
+    monkeypatch.setattr("autograder.workers.zygote.PATIENCE", 0.2)
     started = Zygote()
     holder = os.dup(started._control.fileno())
     started.close()
@@ -355,7 +357,8 @@ def test_a_zygote_that_nobody_used_is_gone_at_once():
 
 EARLY = """
 import sys
-from autograder import __main__, zygote
+from autograder import __main__
+from autograder.workers import zygote
 def early(self):
     sys.exit("torch came first" if {"torch", "numpy"} & set(sys.modules) else "early")
 zygote.Zygote.__init__ = early
@@ -369,7 +372,9 @@ def test_the_zygote_is_started_before_anything_slow_is_loaded(root):
 
 
 def test_a_zygote_that_is_still_loading_ends_with_its_grader(root):
-    program = "import signal; from autograder.zygote import Zygote; print(Zygote().pid, flush=True); signal.pause()"
+    program = (
+        "import signal; from autograder.workers.zygote import Zygote; print(Zygote().pid, flush=True); signal.pause()"
+    )
     with subprocess.Popen([sys.executable, "-c", program], cwd=root, stdout=subprocess.PIPE, text=True) as grader:
         assert grader.stdout is not None
         zygote = int(grader.stdout.readline())

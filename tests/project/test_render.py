@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from autograder.render import Markdown, Memory, Text, escaped, fenced, told_once
-from autograder.report import LINES, Message
+from autograder.checking.formatting import Markdown, Memory, Text, escaped, fenced, told_once
+from autograder.checking.wording import LINES, Message
 
 
 def check(

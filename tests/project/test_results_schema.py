@@ -8,12 +8,12 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from autograder.course import Platform, read_course
-from autograder.gradescope import fallback, results
+from autograder.checking.courses import Platform, read_course
+from autograder.checking.points import rows
+from autograder.grading.results_file import fallback, results
+from autograder.intake.people import Student
 from autograder.isolation.layers import WEAK
-from autograder.people import Student
-from autograder.results import rows
-from autograder.schema import SCHEMA, complaints
+from autograder.proving.schema import SCHEMA, complaints
 
 GONE = object()
 

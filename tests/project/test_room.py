@@ -12,22 +12,23 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder import packages, room, wire
-from autograder.course import read_course
-from autograder.dens import den
-from autograder.engine import Sitting
+from autograder.checking.courses import read_course
+from autograder.checking.engine import Sitting
+from autograder.checking.points import rows
 from autograder.errors import UserError
-from autograder.grade import _free_users
-from autograder.intake import _unused
+from autograder.grading.dens import den
+from autograder.grading.grade import _free_users
+from autograder.intake.clean_tree import _unused
 from autograder.isolation import probe
-from autograder.loading import Loader
-from autograder.perform import Performer, Reply, Request, Script, Trouble
-from autograder.protocol import Malformed
-from autograder.remote import Limits, RemoteChannel
-from autograder.results import rows
-from autograder.sheets import Sheet
-from autograder.submission import Submission, failure
-from autograder.zygote import Zygote
+from autograder.judging.submission import Submission, failure
+from autograder.running import packages, room
+from autograder.running.loading import Loader
+from autograder.running.perform import Performer, Reply, Request, Script, Trouble
+from autograder.running.sheets import Sheet
+from autograder.workers import wire
+from autograder.workers.protocol import Malformed
+from autograder.workers.remote import Limits, RemoteChannel
+from autograder.workers.zygote import Zygote
 from tests.project.test_notebooks import exported, notebook
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
@@ -291,7 +292,7 @@ def test_a_device_that_a_later_cell_sets_costs_nothing(tmp_path, sources, examin
 
 @pytest.fixture(scope="module")
 def warm_uw(root):
-    from autograder.engine import collect
+    from autograder.checking.engine import collect
 
     course = read_course("uw447")
     kept = []
@@ -440,7 +441,7 @@ def test_no_submitted_module_hides_what_the_grader_or_torch_imports(name):
 def test_only_student_code_is_told_of_packages_that_are_not_there():
     """torch looks for optional packages, too, and must not find a stand-in."""
     program = (
-        "import sys; from pathlib import Path; from autograder import packages, room\n"
+        "import sys; from pathlib import Path; from autograder.running import packages, room\n"
         "room.install(for_good=True); packages.serve(Path('/submission'))\n"
         "exec(compile('import wandb, tqdm', '/submission/a.py', 'exec'))\n"
         "assert isinstance(sys.modules['wandb'], packages.StandIn)\n"

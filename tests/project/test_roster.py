@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder import roster, zips
+from autograder.classroom import roster
+from autograder.classroom.roster import Entry, Source, Student, read_roster
 from autograder.errors import UserError
-from autograder.intake import Intake, Refused, take_in
-from autograder.people import Person
-from autograder.roster import Entry, Source, Student, read_roster
+from autograder.intake import zips
+from autograder.intake.clean_tree import Intake, Refused, take_in
+from autograder.intake.people import Person
 
 CODE = b"def attn_softmax(A):\n    return A.softmax(-1)\n"
 MIB = 1 << 20

@@ -8,13 +8,13 @@ import json
 import pytest
 import torch
 
-from autograder.definitions import Definitions
-from autograder.loading import Loader, Unloadable, forget
-from autograder.perform import Performer, Request
-from autograder.sheets import LeftOut
-from autograder.stand_ins import INERT, Inert
-from autograder.statements import started
-from autograder.submission import failure
+from autograder.judging.submission import failure
+from autograder.running.definitions import Definitions
+from autograder.running.loading import Loader, Unloadable, forget
+from autograder.running.perform import Performer, Request
+from autograder.running.sheets import LeftOut
+from autograder.running.stand_ins import INERT, Inert
+from autograder.running.statements import started
 
 FILES = ("src/attention.py", "A2S2.py", "A2S2.ipynb")
 

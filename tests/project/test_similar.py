@@ -12,10 +12,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from autograder import regions, similar
-from autograder.comparison import PLACES, SAID, comparison
-from autograder.mistakes import read_table
-from autograder.similar import Pair, Place
+from autograder.pages import similarity
+from autograder.pages.side_by_side import PLACES, SAID, comparison
+from autograder.pages.similarity import Pair, Place
+from autograder.proving.mistakes import read_table
+from autograder.publishing import regions
 
 LONG = ("self_attention", "precompute_rotary_emb", "apply_rotary_emb", "causal_self_attention", "span_corruption")
 
@@ -109,7 +110,7 @@ def test_disguised_copies_are_found(sources, ways, given, disguises):
     rng = random.Random(4)
     for _ in range(5):
         text = made(sources, two_students(rng, ways)[0])
-        (pair,) = similar.similar({"b": text, "a": disguised(text, *disguises)}, given).pairs
+        (pair,) = similarity.similar({"b": text, "a": disguised(text, *disguises)}, given).pairs
         assert (pair.one, pair.other) == ("a", "b")
         assert pair.share > 0.9
 
@@ -117,14 +118,14 @@ def test_disguised_copies_are_found(sources, ways, given, disguises):
 def test_copies_with_a_syntax_error_are_found(sources, given):
     text = sources.mutant()
     broken = {name: one.replace("return Q @ K", "return (Q @ K", 1) + "\ndef (:\n'''" for name, one in text.items()}
-    (pair,) = similar.similar({"a": text, "b": broken}, given).pairs
+    (pair,) = similarity.similar({"a": text, "b": broken}, given).pairs
     assert pair.share > 0.9
 
 
 def test_copies_in_a_notebook_are_found(sources, given):
     cells = [{"cell_type": "code", "source": text.splitlines(keepends=True)} for text in sources.mutant().values()]
     cells.insert(0, {"cell_type": "markdown", "source": "# mine"})
-    (pair,) = similar.similar({"a": sources.mutant(), "b": {"all.ipynb": json.dumps({"cells": cells})}}, given).pairs
+    (pair,) = similarity.similar({"a": sources.mutant(), "b": {"all.ipynb": json.dumps({"cells": cells})}}, given).pairs
     assert pair.share > 0.97
     assert {place.other_file for place in pair.places} == {"all.ipynb"}
 
@@ -133,12 +134,12 @@ def test_independent_work_stays_far_below_the_threshold(sources, ways, given):
     rng = random.Random(5)
     for _ in range(40):
         one, other = two_students(rng, ways)
-        assert not similar.similar({"a": made(sources, one), "b": made(sources, other)}, given, 0.6).pairs
+        assert not similarity.similar({"a": made(sources, one), "b": made(sources, other)}, given, 0.6).pairs
 
 
 def test_given_code_alone_never_pairs(sources, given):
     stubs = dict(zip(sources.texts, given, strict=True))
-    assert similar.similar({"a": stubs, "b": stubs, "c": disguised(stubs, *DISGUISES)}, given, 0.0).pairs == ()
+    assert similarity.similar({"a": stubs, "b": stubs, "c": disguised(stubs, *DISGUISES)}, given, 0.0).pairs == ()
 
 
 def test_short_exercises_alone_never_pair(sources, given):
@@ -149,12 +150,12 @@ def test_short_exercises_alone_never_pair(sources, given):
         name: regions.replaced(text, name, {region: left for region in LONG if sources.home[region] == name})
         for name, text in sources.texts.items()
     }
-    assert similar.similar({"a": started, "b": started}, given, 0.0).pairs == ()
+    assert similarity.similar({"a": started, "b": started}, given, 0.0).pairs == ()
 
 
 def test_places_say_which_lines(sources, given):
     moved = {"src/all.py": "\n" * 7 + sources.mutant()["src/attention.py"]}
-    (pair,) = similar.similar({"a": sources.mutant(), "b": moved}, given).pairs
+    (pair,) = similarity.similar({"a": sources.mutant(), "b": moved}, given).pairs
     lines = sources.mutant()["src/attention.py"].split("\n")
     for place in pair.places:
         if place.one_file == "src/attention.py":
@@ -170,7 +171,7 @@ def test_the_index_finds_what_comparing_all_finds():
     all_pairs = [(a, b, len(own[a] & own[b]) / min(len(own[a]), len(own[b]))) for a in own for b in own if a < b]
     for threshold in (0.5, 0.6, 0.7):
         expected = sorted(pair for pair in all_pairs if pair[2] >= threshold)
-        assert sorted(similar._pairs(own, threshold)) == expected
+        assert sorted(similarity._pairs(own, threshold)) == expected
     assert expected
 
 
@@ -178,14 +179,15 @@ def test_order_and_hash_seed_change_nothing(root, sources, given, tmp_path):
     text = sources.mutant()
     submissions = {"a": text, "b": disguised(text, *DISGUISES), "c": disguised(text, renamed)}
     turned = {name: dict(reversed(submissions[name].items())) for name in reversed(submissions)}
-    found = similar.similar(submissions, given).pairs
+    found = similarity.similar(submissions, given).pairs
     assert len(found) == 3
     assert list(found) == sorted(found, key=lambda pair: (-pair.share, pair.one, pair.other))
-    assert similar.similar(turned, list(reversed(given))).pairs == found
+    assert similarity.similar(turned, list(reversed(given))).pairs == found
     stored = tmp_path / "stored.json"
     stored.write_text(json.dumps([submissions, given]))
     script = (
-        "import json, sys; from autograder.similar import similar; print(similar(*json.load(open(sys.argv[1]))).pairs)"
+        "import json, sys; from autograder.pages.similarity import similar\n"
+        "print(similar(*json.load(open(sys.argv[1]))).pairs)"
     )
     for seed in ("1", "2"):
         ran = subprocess.run(
@@ -201,13 +203,15 @@ def test_a_copy_is_found_among_three_hundred(sources, ways, given):
         f"{n:03}": made(sources, {region: rng.choice(those) for region, those in ways.items()}) for n in range(299)
     }
     submissions["copy"] = disguised(submissions["123"], *DISGUISES)
-    assert ("123", "copy") in [(pair.one, pair.other) for pair in similar.similar(submissions, given).pairs]
+    assert ("123", "copy") in [(pair.one, pair.other) for pair in similarity.similar(submissions, given).pairs]
 
 
 def test_a_class_of_copies_gives_no_more_pairs_than_anyone_reads(sources, given):
     """Of four circles of friends, none is a third of the class."""
-    found = similar.similar({f"{circle} {n}": written(circle) for circle in range(4) for n in range(15)}, given).pairs
-    assert len(found) == similar.MOST_PAIRS
+    found = similarity.similar(
+        {f"{circle} {n}": written(circle) for circle in range(4) for n in range(15)}, given
+    ).pairs
+    assert len(found) == similarity.MOST_PAIRS
     assert {pair.share for pair in found} == {1.0}
     assert all(pair.one.split()[0] == pair.other.split()[0] for pair in found)
 
@@ -227,19 +231,19 @@ def with_lecture(who, lecture="lecture"):
 def test_code_that_a_third_of_the_class_has_is_nobodys_own():
     nobody = {f"alone {n}": written(n) for n in range(16)}
     third = {f"taught {n}": with_lecture(f"taught {n}") for n in range(8)}
-    found = similar.similar(nobody | third, [])
+    found = similarity.similar(nobody | third, [])
     assert found.pairs == () and (found.submissions, found.holders) == (24, 8)
     assert 0.4 < found.left_out < 0.6
     said = "Code that 8 or more of the 24 submissions have was left out as nobody's own: "
     assert re.fullmatch(re.escape(said) + r"[45]\d % of all that was not given\.", found.note)
     less = {name: texts for name, texts in third.items() if name != "taught 7"}
-    found = similar.similar(nobody | less | {"more": written("more")}, [])
+    found = similarity.similar(nobody | less | {"more": written("more")}, [])
     assert len(found.pairs) == 7 * 6 / 2 and found.left_out < 0.1
 
 
 def test_a_copy_is_found_beside_what_a_third_of_the_class_has():
     everybody = {f"taught {n}": with_lecture(f"taught {n}") for n in range(12)}
-    found = similar.similar(everybody | {"copy": with_lecture("taught 3")}, [])
+    found = similarity.similar(everybody | {"copy": with_lecture("taught 3")}, [])
     assert [(pair.one, pair.other, pair.share) for pair in found.pairs] == [("copy", "taught 3", 1.0)]
     assert {place.one_file for place in found.pairs[0].places} == {"src/own.py"}
 
@@ -249,7 +253,7 @@ def test_three_friends_of_a_small_class_are_found():
     for size in (2, 3, 6, 11):
         friends = {f"friend {n}": written("friends") for n in range(min(size, 4))}
         others = {f"other {n}": written(n) for n in range(size - len(friends))}
-        found = similar.similar(friends | others, [])
+        found = similarity.similar(friends | others, [])
         assert len(found.pairs) == len(friends) * (len(friends) - 1) / 2 and found.note == ""
 
 
@@ -286,21 +290,21 @@ def test_hostile_text_takes_few_operations(text):
 
     sys.setprofile(count)
     try:
-        found = similar.similar({"a": {"x.py": text}, "b": {"x.py": text, "y.ipynb": "{"}}, []).pairs
+        found = similarity.similar({"a": {"x.py": text}, "b": {"x.py": text, "y.ipynb": "{"}}, []).pairs
     finally:
         sys.setprofile(None)
-    assert calls < 30 * 2 * similar.READ
+    assert calls < 30 * 2 * similarity.READ
     for pair in found:
-        assert len(comparison(pair, {"x.py": text}, {"x.py": text}, {})) < 10 * similar.READ
+        assert len(comparison(pair, {"x.py": text}, {"x.py": text}, {})) < 10 * similarity.READ
 
 
 def test_large_files_are_cut_and_that_is_said(sources, given):
     bulk = sources.mutant() | {"a.py": "x = 1\n" * 100_000, "b.ipynb": '{"cells": [], "x": "' + "a" * 9_000_000 + '"}'}
-    (pair,) = similar.similar({"a": sources.mutant(), "b": bulk}, given).pairs
+    (pair,) = similarity.similar({"a": sources.mutant(), "b": bulk}, given).pairs
     assert pair.share == 1.0
-    assert sum(map(len, similar.seen(bulk).values())) == similar.READ
-    assert similar.cut(sources.mutant()) == []
-    shortened, unread = similar.cut(bulk)
+    assert sum(map(len, similarity.seen(bulk).values())) == similarity.READ
+    assert similarity.cut(sources.mutant()) == []
+    shortened, unread = similarity.cut(bulk)
     assert shortened.startswith("a.py: only the first")
     assert unread == "b.ipynb: nothing was compared; it is too large, or has no code."
     assert unread in comparison(pair, sources.mutant(), bulk, {})
@@ -334,7 +338,7 @@ class Outline(HTMLParser):
 
 def test_comparison_marks_what_is_alike_and_accuses_nobody(sources, given):
     one, other = sources.mutant(), disguised(sources.mutant(), *DISGUISES)
-    (pair,) = similar.similar({"a": one, "b": other}, given).pairs
+    (pair,) = similarity.similar({"a": one, "b": other}, given).pairs
     source = comparison(pair, one, other, {"a": "Ada", "b": ""})
     page = Outline(source)
     words = " ".join(" ".join(page.text).split())

@@ -12,16 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from autograder import bundle, container, grade, regions, simulate
 from autograder.__main__ import main
-from autograder.course import read_course
-from autograder.engine import OUT_OF_TIME, Sitting, collect
+from autograder.checking.courses import read_course
+from autograder.checking.engine import OUT_OF_TIME, Sitting, collect
+from autograder.checking.points import rows
 from autograder.files import zipped
-from autograder.gradescope import results
+from autograder.gradescope import container
+from autograder.grading import grade
+from autograder.grading.results_file import results
 from autograder.isolation.layers import WEAK
-from autograder.results import rows
-from autograder.schema import complaints
-from autograder.submission import Submission
+from autograder.judging.submission import Submission
+from autograder.proving import simulate
+from autograder.proving.schema import complaints
+from autograder.publishing import bundle, regions
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 
@@ -157,7 +160,9 @@ def test_bad_input_is_one_line(packed, tmp_path, capsys, arguments, line):
 def test_invalid_results_are_not_accepted(packed, tmp_path, capsys, monkeypatch):
     (tmp_path / "a.py").write_text("")
     for results_, line in ((b'{"score": 1}', "results.json is not valid"), (None, "there is no results.json")):
-        monkeypatch.setattr("autograder.rehearsal.simulate", lambda *_, r=results_: simulate.Run(r, "", 0.1, False))
+        monkeypatch.setattr(
+            "autograder.proving.rehearsal.simulate", lambda *_, r=results_: simulate.Run(r, "", 0.1, False)
+        )
         assert main(["simulate", str(packed), str(tmp_path / "a.py"), "--venv", sys.prefix]) == 1
         assert line in capsys.readouterr().err
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 (torch's own name for it)
 
-from autograder.loading import forget
+from autograder.running.loading import forget
 
 
 @pytest.fixture(scope="module")

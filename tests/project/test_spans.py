@@ -8,11 +8,11 @@ import random
 import pytest
 import torch
 
-from autograder import span_claims, spans
-from autograder.findings import CheckFailed, Finding
-from autograder.span_claims import ALARM, mean_slack, missed_length_alarm, share_slack, unvaried_alarm
-from autograder.span_stories import PAD
-from autograder.spans import Corpus, Example
+from autograder.judging import span_claims, spans
+from autograder.judging.findings import CheckFailed, Finding
+from autograder.judging.span_claims import ALARM, mean_slack, missed_length_alarm, share_slack, unvaried_alarm
+from autograder.judging.span_stories import PAD
+from autograder.judging.spans import Corpus, Example
 
 DOCUMENT = "Ada Lovelace wrote the first program."
 CORPUS = Corpus(f"{DOCUMENT}\nGrace Hopper found a moth.", block_size=24)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from autograder.notebook_json import Unreadable
-from autograder.texts import _ORDINARY, as_utf8, decoded, read
+from autograder.running.notebook_json import Unreadable
+from autograder.running.texts import _ORDINARY, as_utf8, decoded, read
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from autograder import scripts, world
-from autograder.loading import forget
+from autograder.publishing import world
+from autograder.running import scripts
+from autograder.running.loading import forget
 
 # A recipe that trains in seconds, put beside the two real ones.
 TINY = """
@@ -241,7 +242,7 @@ def test_mistakes_are_told_in_one_line(place, trained):
 
 @pytest.mark.parametrize("part", ["initialize_model", "pretrain", "finetune", "span_corruption"])
 def test_an_unfinished_part_is_named(place, root, part):
-    from autograder import regions
+    from autograder.publishing import regions
 
     for name in ("run.py", "dataset.py"):
         source = (root / "solutions/src" / name).read_text(encoding="utf-8")

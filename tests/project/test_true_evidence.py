@@ -7,19 +7,19 @@ import re
 import pytest
 import torch
 
-from autograder import engine
-from autograder.advice import advice
-from autograder.course import read_course
-from autograder.diagnose import Raised, explain
-from autograder.engine import Outcome, Sitting, collect
-from autograder.findings import Finding
-from autograder.frames import function_at, is_own
-from autograder.loading import Loader
-from autograder.perform import Performer
-from autograder.references import Case, Reference
-from autograder.report import message
-from autograder.results import rows
-from autograder.submission import Submission
+from autograder.checking import engine
+from autograder.checking.advice import advice
+from autograder.checking.courses import read_course
+from autograder.checking.engine import Outcome, Sitting, collect
+from autograder.checking.points import rows
+from autograder.checking.wording import message
+from autograder.judging.diagnosis import Raised, explain
+from autograder.judging.findings import Finding
+from autograder.judging.references import Case, Reference
+from autograder.judging.submission import Submission
+from autograder.running.frames import function_at, is_own
+from autograder.running.loading import Loader
+from autograder.running.perform import Performer
 
 ATTENTION = "src/attention.py"
 
@@ -87,8 +87,8 @@ def test_dropout_is_named_and_other_randomness_is_not(graded, examine, sources, 
 
 def test_right_submissions_are_called_no_more_than_before(sources, tmp_path, monkeypatch, root):
     """Evidence costs only those of whom there is something to say."""
-    from autograder import checks
-    from autograder.mutants import lay_out
+    from autograder.judging import checks
+    from autograder.proving.assembling import lay_out
 
     lay_out(tmp_path, sources.solved())
     asked = []
@@ -314,14 +314,16 @@ def test_the_grader_below_the_root_is_not_the_students_code(tmp_path, monkeypatc
     """As in the student's own check: the tree that is checked holds the grader's package, too."""
     (tmp_path / "src").mkdir()
     (tmp_path / "src/attention.py").write_text("def merge_heads(y):\n    return y.nothing\n")
-    monkeypatch.setattr("autograder.frames.GRADER", (f"{tmp_path}/autograder/",))
+    monkeypatch.setattr("autograder.running.frames.GRADER", (f"{tmp_path}/autograder/",))
     (tmp_path / "autograder").mkdir()
-    helper = tmp_path / "autograder/perform.py"
+    helper = tmp_path / "autograder/running/perform.py"
     helper.write_text("def called(function, *all):\n    return function(*all)\n")
     space = {}
     exec(compile(helper.read_text(), str(helper), "exec"), space)
-    monkeypatch.setattr("autograder.perform._called", lambda function, all, options: space["called"](function, *all))
-    from autograder.perform import Request, Trouble
+    monkeypatch.setattr(
+        "autograder.running.perform._called", lambda function, all, options: space["called"](function, *all)
+    )
+    from autograder.running.perform import Request, Trouble
 
     performer = Performer(Loader(tmp_path, {"merge_heads": ("src/attention.py",)}))
     trouble = performer.perform(Request("call", "merge_heads", arguments=(torch.ones(1),)))

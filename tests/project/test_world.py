@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 from autograder import __main__ as command
-from autograder import terms, world
 from autograder.errors import UserError
+from autograder.publishing import terms, world
 
 
 @pytest.fixture(scope="module")

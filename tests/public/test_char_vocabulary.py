@@ -1,8 +1,8 @@
 """Given code: the vocabulary and the documents of CharCorruptionDataset."""
 
-from autograder.claims import core
-from autograder.given import vocabulary_is_intact
-from autograder.spans import Corpus
+from autograder.checking.claims import core
+from autograder.judging.given import vocabulary_is_intact
+from autograder.judging.spans import Corpus
 
 
 @core

@@ -1,7 +1,7 @@
 """Given code: init_qkv_proj."""
 
-from autograder.claims import core
-from autograder.given import three_linear_layers
+from autograder.checking.claims import core
+from autograder.judging.given import three_linear_layers
 
 
 @core

@@ -1,8 +1,8 @@
 """Given code: NameDataset."""
 
-from autograder.claims import core
-from autograder.given import answers_are_taught
-from autograder.spans import Corpus
+from autograder.checking.claims import core
+from autograder.judging.given import answers_are_taught
+from autograder.judging.spans import Corpus
 
 
 @core

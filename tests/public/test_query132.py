@@ -1,7 +1,7 @@
 """Public check of query132: all there is to know is in the handout, so nothing is hidden."""
 
-from autograder.claims import core
-from autograder.queries import close_enough
+from autograder.checking.claims import core
+from autograder.judging.queries import close_enough
 
 
 @core

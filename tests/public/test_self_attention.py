@@ -1,6 +1,7 @@
 """Public checks of self_attention."""
 
-from autograder.checks import (
+from autograder.checking.claims import core, further
+from autograder.judging.checks import (
     evaluation_is_deterministic,
     future_changes_nothing,
     gradients_flow,
@@ -8,8 +9,7 @@ from autograder.checks import (
     matches_reference,
     order_of_keys_is_irrelevant,
 )
-from autograder.claims import core, further
-from autograder.robustness import defaults_and_keywords, keeps_dtype_and_layout
+from autograder.judging.robustness import defaults_and_keywords, keeps_dtype_and_layout
 
 
 @core

@@ -9,5 +9,5 @@ points = None
 def test_make_causal_mask_public(env):
     import sys
     sys.path.append('student')
-    from autograder.kernel import passes
+    from autograder.selfcheck.notebook import passes
     passes('make_causal_mask', 'public', env)

@@ -9,5 +9,5 @@ points = None
 def test_merge_heads_public(env):
     import sys
     sys.path.append('student')
-    from autograder.kernel import passes
+    from autograder.selfcheck.notebook import passes
     passes('merge_heads', 'public', env)

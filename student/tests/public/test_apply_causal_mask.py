@@ -1,8 +1,8 @@
 """Public checks of apply_causal_mask."""
 
-from autograder.checks import matches_reference
-from autograder.claims import core, further
-from autograder.robustness import every_kind_of_mask, keeps_dtype_and_layout
+from autograder.checking.claims import core, further
+from autograder.judging.checks import matches_reference
+from autograder.judging.robustness import every_kind_of_mask, keeps_dtype_and_layout
 
 
 @core

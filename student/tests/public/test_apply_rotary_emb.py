@@ -1,14 +1,14 @@
 """Public checks of apply_rotary_emb."""
 
-from autograder.checks import (
+from autograder.checking.claims import core, further
+from autograder.judging.checks import (
     gradients_flow,
     leaves_inputs_unchanged,
     matches_reference,
     rotation_is_relative,
     rotation_keeps_lengths,
 )
-from autograder.claims import core, further
-from autograder.robustness import keeps_dtype_and_layout
+from autograder.judging.robustness import keeps_dtype_and_layout
 
 
 @core

@@ -1,8 +1,8 @@
 """Public checks of attn_scaled."""
 
-from autograder.checks import matches_reference
-from autograder.claims import core, further
-from autograder.robustness import keeps_dtype_and_layout
+from autograder.checking.claims import core, further
+from autograder.judging.checks import matches_reference
+from autograder.judging.robustness import keeps_dtype_and_layout
 
 
 @core

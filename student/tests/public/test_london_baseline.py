@@ -1,7 +1,7 @@
 """Public check of the London baseline: all that it takes is in data/birth_dev.tsv."""
 
-from autograder import predictions
-from autograder.claims import core
+from autograder.checking import predictions
+from autograder.checking.claims import core
 
 
 @core

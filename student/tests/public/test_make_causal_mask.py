@@ -1,7 +1,7 @@
 """Public checks of make_causal_mask."""
 
-from autograder.checks import matches_reference
-from autograder.claims import core
+from autograder.checking.claims import core
+from autograder.judging.checks import matches_reference
 
 
 @core

@@ -1,7 +1,7 @@
 """Public checks of the predictions without pretraining: the files; nothing is run."""
 
-from autograder import predictions
-from autograder.claims import core
+from autograder.checking import predictions
+from autograder.checking.claims import core
 
 SLUG = "predictions_nopretrain"
 

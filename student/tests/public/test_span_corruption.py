@@ -1,8 +1,8 @@
 """Public checks of span corruption: its form exactly, its randomness over many examples."""
 
-from autograder import span_claims
-from autograder.claims import core, further, note
-from autograder.spans import Corpus, sample
+from autograder.checking.claims import core, further, note
+from autograder.judging import span_claims
+from autograder.judging.spans import Corpus, sample
 
 SENTENCES = Corpus(
     "Lovelace wrote the first program, long before there was a machine.\n"

@@ -1,7 +1,7 @@
 """Given code: split_heads_qkv."""
 
-from autograder.claims import core
-from autograder.given import splits_each_alike
+from autograder.checking.claims import core
+from autograder.judging.given import splits_each_alike
 
 
 @core

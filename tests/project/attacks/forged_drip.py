@@ -6,7 +6,7 @@ Reached: at src/attention\.py line \d+: (time\.sleep\(0\.01\)|line\.sendall)|att
 import sys
 import time
 
-from autograder import protocol, wire
+from autograder.workers import protocol, wire
 
 
 def pack_reply(reply, number):

@@ -3,7 +3,7 @@
 Reached: split_heads: the reply of your code could not be read
 """
 
-from autograder import protocol, wire
+from autograder.workers import protocol, wire
 
 two, deep = torch.zeros(2), {"a": [(None, torch.zeros(2))]}
 REPLIES = {

@@ -6,7 +6,7 @@ Reached: at src/attention\.py line \d+: time\.sleep\(1000\)
 import sys
 import time
 
-from autograder import wire
+from autograder.workers import wire
 
 honest = wire.pack_reply
 

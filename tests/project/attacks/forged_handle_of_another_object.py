@@ -3,7 +3,7 @@
 Reached: IndexError: cannot fit 'int' into an index-sized integer
 """
 
-from autograder.perform import Performer, Reply
-from autograder.plain import Handle
+from autograder.running.perform import Performer, Reply
+from autograder.running.plain import Handle
 
 Performer._create = lambda self, request: Reply(Handle(10**4000))

@@ -3,7 +3,7 @@
 Reached: make_causal_mask: the reply of your code could not be read
 """
 
-from autograder import protocol, wire
+from autograder.workers import protocol, wire
 
 HEADERS = {
     "pairwise_similarities": b"[" * 1_000_000,

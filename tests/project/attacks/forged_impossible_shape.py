@@ -5,7 +5,7 @@ Reached: attn_scaled: the reply of your code could not be read
 
 import json
 
-from autograder import protocol, wire
+from autograder.workers import protocol, wire
 
 
 def forged(reply, number):

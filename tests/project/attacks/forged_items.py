@@ -3,8 +3,8 @@
 Reached: init_qkv_proj: the items could not be read
 """
 
-from autograder.perform import Performer, Reply
-from autograder.plain import Handle
+from autograder.running.perform import Performer, Reply
+from autograder.running.plain import Handle
 
 Performer._create = lambda self, request: Reply(Handle(0))
 Performer._items = lambda self, request: Reply({"stacked": ()})

@@ -3,7 +3,7 @@
 Reached: attn_scaled: the reply of your code could not be read
 """
 
-from autograder import wire
+from autograder.workers import wire
 
 
 def attn_scaled(A, n_embd, n_heads):

@@ -6,7 +6,7 @@ Reached: right shape \(1, 2, 2\), wrong values
 import socket
 import sys
 
-from autograder import protocol
+from autograder.workers import protocol
 
 
 def attn_scaled(A, n_embd, n_heads):

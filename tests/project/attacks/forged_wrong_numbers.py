@@ -3,7 +3,7 @@
 Reached: attn_scaled: the reply of your code could not be read
 """
 
-from autograder import wire
+from autograder.workers import wire
 
 honest = wire.pack_reply
 numbers = iter([0, -1, 2, 2**70, True, 1.0, "1", None, [1]] * 100)

@@ -10,8 +10,9 @@ import autograder
 
 package = os.path.dirname(os.path.abspath(autograder.__file__))
 root = os.path.dirname(package)
-paths = [f"{package}/{name}.py" for name in ("grade", "compare", "attack-was-here")]
-paths += glob.glob(f"{package}/__pycache__/*.pyc") + glob.glob(f"{root}/tests/*/test_attn*.py")
+paths = [f"{package}/{name}.py" for name in ("grading/grade", "judging/compare", "attack-was-here")]
+paths += glob.glob(f"{package}/**/__pycache__/*.pyc", recursive=True)
+paths += glob.glob(f"{root}/tests/**/test_attn*.py", recursive=True)
 paths += [f"{root}/tests/hidden/conftest.py", f"{root}/pyproject.toml", f"{root}/tests/hidden/attack-was-here"]
 refused = 0
 done = []

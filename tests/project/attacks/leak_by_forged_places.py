@@ -3,8 +3,8 @@
 Reached: attn_scaled: LEAK tensor
 """
 
-from autograder import wire
-from autograder.perform import Trouble
+from autograder.running.perform import Trouble
+from autograder.workers import wire
 
 honest = wire.pack_reply
 KINDS = ("missing", "import", "not started", "exception")

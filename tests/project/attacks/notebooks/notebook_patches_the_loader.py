@@ -7,7 +7,8 @@ import json
 
 PATCHES = """
 import builtins, gc, linecache, sys
-from autograder import cells, loading, sheets, whereabouts
+from autograder.running import cells, loading, sheets
+from autograder.workers import whereabouts
 get_ipython = display = print = lambda *_, **__: 1 / 0
 builtins.compile = builtins.exec = builtins.__import__ = lambda *_, **__: 1 / 0
 loading.Loader.file_of = lambda self, name: "LEAK " + name

@@ -1,0 +1,1 @@
+"""Courses, the engine that runs checks, points, and words for outcomes."""

@@ -1,0 +1,1 @@
+"""One submission in a Gradescope container."""

@@ -1,0 +1,1 @@
+"""From a clean tree to results.json."""

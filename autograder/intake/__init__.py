@@ -1,0 +1,1 @@
+"""From what was handed in to a clean tree of files, whatever it came in."""

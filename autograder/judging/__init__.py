@@ -1,0 +1,1 @@
+"""Compare values with references, find evidence, recognise known mistakes."""

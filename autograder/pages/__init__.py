@@ -1,0 +1,1 @@
+"""Web pages for submissions and classes."""

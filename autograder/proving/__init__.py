@@ -1,0 +1,1 @@
+"""The gate: references, mistakes, variants, attacks."""

@@ -1,0 +1,1 @@
+"""The student release and the Gradescope bundle, made from the solutions."""

@@ -1,0 +1,192 @@
+"""Make the student release from the solutions, and prove that it is what it should be."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import UserError
+from autograder.files import write_atomically, write_files, zipped
+from autograder.publishing import masters, regions
+from autograder.publishing.assign import FIRST, Assigned, assign
+from autograder.publishing.leaks import Secrets, leaks, notebook_code
+from autograder.publishing.masters import Cell
+from autograder.publishing.parallel import imports, parallels
+
+TEXT = (".py", ".md", ".toml", ".txt")
+IGNORED = {"__pycache__", ".DS_Store"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The allow-list: target name in the student tree -> source file, and what must stay secret."""
+
+    sources: Mapping[str, Path]
+    masters: Mapping[str, Path]  # of the notebooks, which are made, not copied
+    modules: Mapping[str, Path]  # by name: where masters include definitions from
+    secrets: Secrets
+
+
+def read_plan(path: Path, root: Path) -> Plan:
+    """Read release.toml; patterns that match nothing are an error, so that nothing is lost silently."""
+    try:
+        sources, data = read_sources(path, root)
+        notebooks = data["notebooks"]
+        masters = {
+            f"{notebooks['to']}/{master.stem}.ipynb": master for master in _found(path, root, notebooks["masters"])
+        }
+        modules = {module.stem: module for module in _found(path, root, notebooks["modules"])}
+        secret = data["secret"]
+        secrets = Secrets.read(
+            root,
+            solutions=[*sources.values(), *masters.values()],
+            **{key: list(secret[key]) for key in ("checks", "references", "answers")},
+        )
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{path}: wrong or missing key {error}") from None
+    return Plan(sources, masters, modules, secrets)
+
+
+def read_sources(path: Path, root: Path) -> tuple[dict[str, Path], dict[str, Any]]:
+    """The allow-list of a .toml file, target name -> source file, and all that the file says."""
+    sources: dict[str, Path] = {}
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        for entry in data["copy"]:
+            for pattern in entry["files"]:
+                for source in _found(path, root, f"{entry['from']}/{pattern}"):
+                    name = source.relative_to(root / entry["from"])
+                    if name.as_posix() not in entry.get("except", ()):
+                        sources[(Path(entry["to"]) / name).as_posix()] = source
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing; it lists what is copied") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: {error}") from None
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{path}: wrong or missing key {error}") from None
+    return sources, data
+
+
+def _found(path: Path, root: Path, pattern: str) -> list[Path]:
+    found = sorted(root.glob(pattern))
+    if not found:
+        raise UserError(f"{path}: {pattern} matches no file")
+    return found
+
+
+def build(plan: Plan) -> dict[str, bytes]:
+    """Every file of the student tree, by name, in order."""
+    tree: dict[str, bytes] = {}
+    for target, source in sorted(plan.sources.items()):
+        content = source.read_bytes()
+        if target.endswith(TEXT):
+            text = content.decode("utf-8")
+            content = regions.stubbed(text, str(source)).encode() if regions.regions(text, str(source)) else content
+        tree[target] = content
+    for target, made in assigned(plan).items():
+        tree[target] = made.notebook
+        tree |= {f"{Path(target).parent.as_posix()}/tests/{name}": test for name, test in made.tests.items()}
+    return dict(sorted(tree.items()))
+
+
+def assigned(plan: Plan, support: Callable[[list[Cell]], Mapping[str, bytes]] | None = None) -> dict[str, Assigned]:
+    """Every notebook with its checks; with `support`, also what Otter grades it by."""
+
+    def run(target: str) -> Assigned:
+        cells = masters.cells(_expanded(plan, target), str(plan.masters[target]))
+        return assign(Path(target).stem, cells, support(cells) if support else None)
+
+    with ThreadPoolExecutor() as pool:  # Otter takes seconds for each
+        return dict(zip(plan.masters, pool.map(run, plan.masters), strict=True))
+
+
+def _expanded(plan: Plan, target: str) -> str:
+    modules = {name: path.read_text(encoding="utf-8") for name, path in plan.modules.items()}
+    master = plan.masters[target]
+    return masters.expanded(master.read_text(encoding="utf-8"), str(master), modules)
+
+
+def otter_zips(plan: Plan, tree: Mapping[str, bytes], hidden: Path) -> dict[str, bytes]:
+    """Otter's own autograder of each notebook, by file name. It holds hidden checks: it is for staff."""
+
+    def support(cells: list[Cell]) -> dict[str, bytes]:
+        """The student's grader and checks, and the hidden checks, of the exercises of these cells."""
+        wanted = {region.name for cell in cells for region in cell.regions}
+        files = {name: content for name, content in tree.items() if name.startswith("autograder/")}
+        for slug in wanted:
+            for name in (f"test_{slug}.py", f"references/{slug}.safetensors"):
+                if f"tests/public/{name}" in tree:
+                    files[f"tests/public/{name}"] = tree[f"tests/public/{name}"]
+                if (hidden / name).is_file():
+                    files[f"tests/hidden/{name}"] = (hidden / name).read_bytes()
+        below = {f"student/{name}": content for name, content in files.items()}
+        return below | {"requirements.txt": tree["requirements.txt"]}
+
+    made = assigned(plan, support)
+    return {f"otter-{Path(target).stem}.zip": zipped(one.zip) for target, one in made.items()}
+
+
+def prove(plan: Plan, tree: Mapping[str, bytes]) -> list[str]:
+    """Everything that is wrong with a release; empty if it may go out."""
+    wrong = []
+    for target, source in plan.sources.items():
+        if target.endswith(".py"):
+            wrong += parallels(target, source.read_text(encoding="utf-8"), tree[target].decode())
+    for target in plan.masters:
+        solution, stub = _expanded(plan, target), notebook_code(tree[target]).replace(FIRST, "", 1)
+        wrong += parallels(target, solution, stub)
+        expected = [cell.stub for cell in masters.cells(solution, target) if cell.kind == "code"]
+        wrong += [f"{target}: a cell is missing or changed: {cell[:60]!r}" for cell in expected if cell not in stub]
+    wrong += leaks(tree, plan.secrets)
+    return wrong or imports(tree)
+
+
+def differences(folder: Path, tree: Mapping[str, bytes]) -> list[str]:
+    """How a student tree on disk differs from the release."""
+    wrong = []
+    for name, content in tree.items():
+        path = folder / name
+        if not path.is_file():
+            wrong.append(f"{path} is missing")
+        elif path.read_bytes() != content:
+            wrong.append(f"{path}{_first_difference(path.read_bytes(), content)} differs from what the solutions give")
+    wrong += [f"{folder / name} was not made by release" for name in strangers(folder, tree)]
+    return wrong
+
+
+def _first_difference(one: bytes, other: bytes) -> str:
+    if b"\0" in one or b"\0" in other:
+        return ""
+    pairs = enumerate(zip(one.splitlines(), other.splitlines(), strict=False), start=1)
+    line = next((number for number, (a, b) in pairs if a != b), None)
+    return f":{line}" if line else ""
+
+
+def strangers(folder: Path, tree: Mapping[str, bytes]) -> list[str]:
+    """Files on disk that the release would not make."""
+    present = [path for path in sorted(folder.rglob("*")) if path.is_file() or path.is_symlink()]
+    names = [path.relative_to(folder) for path in present]
+    return [name.as_posix() for name in names if name.as_posix() not in tree and not IGNORED & set(name.parts)]
+
+
+def write(folder: Path, tree: Mapping[str, bytes], *, prune: bool) -> list[str]:
+    """Bring a student tree up to date. Files that release did not make are never lost silently."""
+    extra = strangers(folder, tree)
+    if extra and not prune:
+        raise UserError(
+            f"{folder / extra[0]} was not made by release"
+            f"{f' (and {len(extra) - 1} more)' if len(extra) > 1 else ''}; move it away, or delete it with --prune"
+        )
+    changed = write_files(folder, tree)
+    for name in extra:
+        (folder / name).unlink()
+        changed.append(name)
+    return changed
+
+
+def write_zip(path: Path, tree: Mapping[str, bytes]) -> None:
+    write_atomically(path, zipped({f"{path.stem}/{name}": content for name, content in tree.items()}))

@@ -1,0 +1,1 @@
+"""Student code: load files and notebooks, perform requests, bring back plain values."""

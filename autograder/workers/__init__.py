@@ -1,0 +1,1 @@
+"""Untrusted workers: the zygote that forks them, and the channel to them."""

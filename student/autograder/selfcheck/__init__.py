@@ -1,0 +1,1 @@
+"""The student's own check: `check.py`, and `grader.check` in a notebook."""
