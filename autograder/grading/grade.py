@@ -339,7 +339,8 @@ def digest(paths: Sequence[Path]) -> str:
 @cache
 def grader_digest() -> str:
     """Of the code that grades: another one may judge otherwise."""
-    return digest(sorted(Path(__file__).parents[1].glob("**/*.py")))
+    package = Path(__file__).parents[1]
+    return digest(sorted(path for kind in ("py", "css", "js") for path in package.glob(f"**/*.{kind}")))
 
 
 def require_isolation(layers: Layers, *secret: Path, weak_allowed: bool) -> None:
