@@ -31,9 +31,9 @@ from autograder.checking.engine import Examiner, Outcome, Sitting, collect  # no
 from autograder.checking.points import lost  # noqa: E402
 from autograder.grading.batch import Candidate, examine_all  # noqa: E402
 from autograder.proving.assembling import Sources, lay_out, on_disk  # noqa: E402
-from autograder.proving.mutation import Mutant, mutants  # noqa: E402
 from autograder.running.loading import forget  # noqa: E402
 from autograder.selfcheck.local import sitting  # noqa: E402
+from benchmarks.mutation import Mutant, mutants  # noqa: E402
 
 EQUIVALENT = ROOT / "benchmarks" / "equivalent_mutants.toml"
 SECONDS, MEMORY = 20, 4 << 30  # a mutant may loop for ever, or ask for everything

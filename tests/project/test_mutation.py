@@ -11,8 +11,8 @@ import pytest
 
 from autograder.checking.engine import Outcome
 from autograder.judging.findings import Finding
-from autograder.proving.mutation import OPERATORS, Mutant, mutants, variations
 from benchmarks.mutants import EQUIVALENT, Equivalent, Verdict, accusations, judge, read_equivalents, report, stale
+from benchmarks.mutation import OPERATORS, Mutant, mutants, variations
 
 OUTCOMES = (Outcome("f", "public", "test_f", "f is right", "failed", Finding("values", "f", (), "f.wrong"), "Wrong."),)
 
