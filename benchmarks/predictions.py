@@ -1,7 +1,7 @@
 """What it costs to compute a submission's predictions from its parameters: python benchmarks/predictions.py
 
 Checkpoints of the original architecture and size, one with RoPE for each width, trained for a few steps. The grader's
-evaluator decodes all dev and test questions in batches; the original's own loop answers one question at a time, of which
+evaluator decodes all dev and test questions in batches. The original loop answers one question at a time, of which
 a few are timed and the rest multiplied out. Processor time on one thread, both in this run.
 """
 
