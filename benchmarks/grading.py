@@ -63,9 +63,13 @@ TESTS = Path(autograder.__file__).parents[1] / "tests"
 COURSE = read_course("default").of_code
 
 
+def found(part, name):
+    return next((TESTS / part).glob(f"*/{name}"))
+
+
 @cache
 def module(part, exercise):
-    spec = importlib.util.spec_from_file_location(f"{part}_{exercise}", TESTS / part / f"test_{exercise}.py")
+    spec = importlib.util.spec_from_file_location(f"{part}_{exercise}", found(part, f"test_{exercise}.py"))
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
@@ -73,7 +77,7 @@ def module(part, exercise):
 
 @cache
 def reference(part, exercise):
-    return references.read(TESTS / part / "references" / f"{exercise}.safetensors")
+    return references.read(found(part, f"references/{exercise}.safetensors"))
 
 
 def ask(part, exercise, check, names):
@@ -185,10 +189,10 @@ class Question:
 def questions(course: Course) -> list[Question]:
     found = []
     for part, item in itertools.product(PARTS, course.graded):
-        path = ROOT / "tests" / part / f"test_{item.slug}.py"
-        for node in ast.parse(path.read_text(encoding="utf-8")).body if path.is_file() else []:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                found.append(Question(part, item.slug, node.name))
+        for path in (ROOT / "tests" / part).glob(f"*/test_{item.slug}.py"):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                    found.append(Question(part, item.slug, node.name))
     return found
 
 
@@ -265,7 +269,7 @@ class Bench:
         need(done.returncode == (name == "wrong"), "pytest", done)
         told = {}
         for case in ElementTree.parse(out / "report.xml").iter("testcase"):
-            part, module = case.attrib["classname"].split(".")[-2:]
+            part, _, module = case.attrib["classname"].split(".")[-3:]
             told[f"{part} {module.removeprefix('test_')} {case.attrib['name']}"] = len(case) == 0
         return told
 

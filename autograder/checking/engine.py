@@ -19,6 +19,7 @@ import pytest
 
 from autograder.checking.claims import Kind, Worth, declared
 from autograder.checking.courses import PARTS, Course
+from autograder.checking.places import reference_file, side_of, slug_of
 from autograder.errors import UserError
 from autograder.judging import references
 from autograder.judging.diagnosis import TOGETHER, sentence
@@ -275,9 +276,9 @@ class _Check:
     @staticmethod
     def of(item: pytest.Item, folders: Mapping[str, Path]) -> _Check:
         assert isinstance(item, pytest.Function)
-        exercise, part = item.path.stem.removeprefix("test_"), item.path.parent.name
+        exercise, part = slug_of(item.path), side_of(item.path, folders)
         claim = (item.function.__doc__ or item.name).strip().splitlines()[0]
-        reference = _reference(folders[part] / "references" / f"{exercise}.safetensors")
+        reference = _reference(reference_file(item.path.parent, exercise))
         return _Check(item, exercise, part, claim, reference, declared(item.function, str(item.path)))
 
     @property
@@ -384,7 +385,7 @@ class _Plugin:
 
 
 def collect(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
-    """Collect the test files below `folders` (named public, hidden) and hand them to `job`."""
+    """Collect the test files of every part below `folders` (named public, hidden) and hand them to `job`."""
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"{folder} is missing; it holds the checks")
