@@ -48,7 +48,7 @@ def make(
     homes: the part of the assignment that each exercise belongs to.
     """
     torch.set_num_threads(1)  # the order of additions, and so the last bit, depends on it
-    inputs = {(slug, part): cases_for(slug, part) for slug in CASEBOOK for part in PARTS}
+    inputs = {(slug, part): cases_for(slug, part) for slug in CASEBOOK if slug in EXERCISES for part in PARTS}
     kit = Kit(sources, FILE)
     solution = _submission(kit)
     solved = {
@@ -66,7 +66,7 @@ def make(
             cases = solved.get((item.slug, part), [])
             if part == "hidden" and not item.hidden:
                 continue
-            found = [
+            found = _given(item.slug, part) or [
                 _with_lookalikes(
                     EXERCISES[item.slug],
                     case,
@@ -82,6 +82,13 @@ def make(
             place = reference_file(Path(part) / homes[item.slug], item.slug)
             files[place.as_posix()] = references.encode(reference)
     return files
+
+
+def _given(slug: str, part: str) -> list[Case]:
+    """Cases of an exercise that has many right results: inputs alone."""
+    if slug in EXERCISES or slug not in CASEBOOK:
+        return []
+    return [Case(name, arguments, torch.empty(0)) for name, arguments in cases_for(slug, part).items()]
 
 
 def _outputs(submission: Submission, solved: Mapping[Key, list[Case]], keys: Iterable[Key]) -> Outputs:

@@ -1,6 +1,9 @@
 """Where the checks of an exercise stand: `<folder>/<part>/test_<slug>.py`, with `references/` beside them.
 
-A part is a chapter of the assignment; its name is the same in the handout, the exercises and the checks.
+A part is a chapter of the assignment; its name is the same in the handout, the exercises and the checks. The folders
+are called public and hidden. What a public test file claims is also checked with the hidden references, if there are
+any for its exercise, unless a hidden test file of the same name claims something else. A note is told once, by the
+public checks.
 """
 
 from __future__ import annotations
@@ -28,4 +31,21 @@ def reference_file(checks: Path, slug: str) -> Path:
 
 def side_of(path: Path, folders: Mapping[str, Path]) -> str:
     """Is a test file among the public or among the hidden checks? The names of the folders say it."""
-    return next(parent.name for parent in path.parents if parent.name in folders)
+    return _folder_of(path, folders).name
+
+
+def sides(path: Path, folders: Mapping[str, Path]) -> list[str]:
+    """With which references the claims of a test file are checked: its own, and the hidden ones of a public file."""
+    own, slug = side_of(path, folders), slug_of(path)
+    others = [side for side in folders if side != own] if own == "public" else []
+    there = [(side, beside(path, side, folders)) for side in others]
+    return [own, *(side for side, at in there if reference_file(at, slug).is_file() and not (at / path.name).is_file())]
+
+
+def beside(path: Path, side: str, folders: Mapping[str, Path]) -> Path:
+    """The folder of the same part on a side."""
+    return folders[side] / path.parent.relative_to(_folder_of(path, folders))
+
+
+def _folder_of(path: Path, folders: Mapping[str, Path]) -> Path:
+    return next(parent for parent in path.parents if parent.name in folders)

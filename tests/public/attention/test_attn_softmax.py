@@ -1,4 +1,4 @@
-"""Public checks of attn_softmax."""
+"""What attn_softmax must do: on public references, and on hidden ones."""
 
 from autograder.checking.claims import core, further
 from autograder.judging.checks import matches_reference, rows_are_weights

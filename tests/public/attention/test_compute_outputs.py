@@ -1,4 +1,4 @@
-"""Public checks of compute_outputs."""
+"""What compute_outputs must do: on public references, and on hidden ones."""
 
 from autograder.checking.claims import core, further
 from autograder.judging.checks import matches_reference

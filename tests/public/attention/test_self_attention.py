@@ -1,4 +1,4 @@
-"""Public checks of self_attention."""
+"""What self_attention must do: on public references, and on hidden ones."""
 
 from autograder.checking.claims import core, further
 from autograder.judging.checks import (
@@ -47,7 +47,7 @@ def test_self_attention_leaves_its_inputs_alone(submission, reference):
 @further(hidden=1)
 def test_self_attention_lets_gradients_flow(submission, reference, tolerance):
     """gradients reach every input"""
-    gradients_flow(submission, reference, tolerance, 2)
+    gradients_flow(submission, reference, tolerance)
 
 
 @further(hidden=1)

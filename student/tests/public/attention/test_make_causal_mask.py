@@ -1,4 +1,4 @@
-"""Public checks of make_causal_mask."""
+"""What make_causal_mask must do: on public references, and on hidden ones."""
 
 from autograder.checking.claims import core
 from autograder.judging.checks import matches_reference

@@ -1,4 +1,4 @@
-"""Public checks of pairwise_similarities."""
+"""What pairwise_similarities must do: on public references, and on hidden ones."""
 
 from autograder.checking.claims import core, further
 from autograder.judging.checks import matches_reference
