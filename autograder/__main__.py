@@ -285,6 +285,7 @@ def _references(options: argparse.Namespace) -> int:
 
 def _make_references(root: Path) -> dict[str, bytes]:
     from autograder.checking.courses import read_course
+    from autograder.checking.places import parts_of
     from autograder.proving import make_references
     from autograder.proving.assembling import Sources
     from autograder.proving.mistakes import read_table
@@ -292,7 +293,11 @@ def _make_references(root: Path) -> dict[str, bytes]:
     solutions = root / "solutions"
     with _Progress() as told:
         return make_references.make(
-            Sources(solutions), read_table(solutions / "mistakes"), read_course("default"), told
+            Sources(solutions),
+            read_table(solutions / "mistakes"),
+            read_course("default"),
+            parts_of(root / "tests" / "public"),
+            told,
         )
 
 

@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.checking.courses import PARTS, Course, read_course  # noqa: E402 (the path comes first)
+from autograder.checking.places import sides  # noqa: E402
 from autograder.files import zipped  # noqa: E402
 from autograder.proving.assembling import Sources, lay_out  # noqa: E402
 from autograder.proving.mistakes import read_table  # noqa: E402
@@ -63,9 +64,14 @@ TESTS = Path(autograder.__file__).parents[1] / "tests"
 COURSE = read_course("default").of_code
 
 
+def found(part, name):
+    """A file of a part; hidden checks are the public ones, if there are no others."""
+    return next(path for side in (part, "public") for path in (TESTS / side).glob(f"*/{name}"))
+
+
 @cache
 def module(part, exercise):
-    spec = importlib.util.spec_from_file_location(f"{part}_{exercise}", TESTS / part / f"test_{exercise}.py")
+    spec = importlib.util.spec_from_file_location(f"{part}_{exercise}", found(part, f"test_{exercise}.py"))
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     return loaded
@@ -73,7 +79,7 @@ def module(part, exercise):
 
 @cache
 def reference(part, exercise):
-    return references.read(TESTS / part / "references" / f"{exercise}.safetensors")
+    return references.read(found(part, f"references/{exercise}.safetensors"))
 
 
 def ask(part, exercise, check, names):
@@ -182,14 +188,26 @@ class Question:
         return f"{self.part} {self.exercise} {self.check}"
 
 
+def checks_of(part: str, slug: str = "*") -> list[Path]:
+    """The test files whose claims are checked with the references of a part."""
+    folders = {part: ROOT / "tests" / part for part in PARTS}
+    files = [path for folder in folders.values() for path in sorted(folder.glob(f"*/test_{slug}.py"))]
+    return [path for path in files if part in sides(path, folders)]
+
+
 def questions(course: Course) -> list[Question]:
     found = []
     for part, item in itertools.product(PARTS, course.graded):
-        path = ROOT / "tests" / part / f"test_{item.slug}.py"
-        for node in ast.parse(path.read_text(encoding="utf-8")).body if path.is_file() else []:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                found.append(Question(part, item.slug, node.name))
+        for path in checks_of(part, item.slug):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and _told(node, part):
+                    found.append(Question(part, item.slug, node.name))
     return found
+
+
+def _told(node: ast.FunctionDef, part: str) -> bool:
+    """Notes are told by the public checks only."""
+    return part == "public" or "note" not in map(ast.unparse, node.decorator_list)
 
 
 class Bench:
@@ -215,11 +233,11 @@ class Bench:
     def _lay_out_pytest(self) -> None:
         for part in PARTS:
             there = self.folder / "pytest" / part
-            shutil.copytree(
-                ROOT / "tests" / part,
-                there,
-                ignore=shutil.ignore_patterns("__pycache__", "test_london_*", "test_predictions_*"),
-            )
+            left_out = shutil.ignore_patterns("__pycache__", "test_london_*", "test_predictions_*")
+            shutil.copytree(ROOT / "tests" / part, there, ignore=left_out)
+            for path in checks_of(part):
+                if not left_out("", [path.name]):
+                    shutil.copy(path, there / path.parent.name)
         (self.folder / "pytest" / "conftest.py").write_text(CONFTEST, encoding="utf-8")
 
     def _lay_out_otter(self) -> None:
@@ -265,9 +283,10 @@ class Bench:
         need(done.returncode == (name == "wrong"), "pytest", done)
         told = {}
         for case in ElementTree.parse(out / "report.xml").iter("testcase"):
-            part, module = case.attrib["classname"].split(".")[-2:]
+            part, _, module = case.attrib["classname"].split(".")[-3:]
             told[f"{part} {module.removeprefix('test_')} {case.attrib['name']}"] = len(case) == 0
-        return told
+        asked = {str(question) for question in self.questions}
+        return {check: right for check, right in told.items() if check in asked}
 
     def ours(self, paths: Sequence[Path], watch: Watch | None = None) -> list[Told]:
         """Grade by our command line, as grade.sh does."""

@@ -331,10 +331,10 @@ def _equal(before: Tensor, after: Tensor) -> bool:
     return before.shape == after.shape and torch.equal(before.double(), after.double())
 
 
-def gradients_flow(submission: Submission, reference: Reference, tolerance: Tolerance, count: int = 4) -> None:
-    """Gradients reach every input (and every weight) and are the reference's, in so many cases."""
+def gradients_flow(submission: Submission, reference: Reference, tolerance: Tolerance) -> None:
+    """Gradients reach every input (and every weight) and are the reference's: in two public cases, in four hidden."""
     exercise = EXERCISES[reference.exercise]
-    cases = few(reference, count)
+    cases = few(reference, 2 if reference.part == "public" else 4)
     for case, reply in zip(cases, exercise.ask(submission, cases), strict=True):
         if isinstance(reply, CheckFailed):
             raise reply
@@ -566,8 +566,9 @@ def rotation_is_relative(submission: Submission, query: Tensor, key: Tensor, cac
             )
 
 
-def first_row_is_unrotated(submission: Submission, dim: int, max_positions: int) -> None:
-    """Position 0 has cos 1 and sin 0 for every pair."""
+def first_row_is_unrotated(submission: Submission, case: Case) -> None:
+    """Position 0 has cos 1 and sin 0 for every pair, in sizes beyond those of a case."""
+    dim, max_positions = case.number("dim") + 2, case.number("max_positions") + 2
     cache = needs_tensor(
         submission.precompute_rotary_emb(dim, max_positions),
         "precompute_rotary_emb",
@@ -614,8 +615,9 @@ def _drops_weights(submission: Submission, exercise: Exercise, reference: Refere
     return any(bool(((one == 0) != (two == 0)).any()) for one, two in itertools.pairwise(outputs))
 
 
-def merge_undoes_split(submission: Submission, batch: int, heads: int, tokens: int, size: int) -> None:
-    """Merging what was split gives back the same numbers, exactly."""
+def merge_undoes_split(submission: Submission, case: Case) -> None:
+    """Merging what was split gives back the same numbers, exactly; in the sizes of a case."""
+    batch, heads, tokens, size = case.tensor("y").shape
     count = batch * tokens * heads * size
     whole = torch.arange(count, dtype=torch.float32).reshape(batch, tokens, heads * size)
     # Split here, by slicing, so that only the student's merging is judged.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NoReturn
 from weakref import WeakKeyDictionary
 
@@ -19,6 +19,7 @@ from autograder.judging.checks import fail
 from autograder.judging.compare import type_name
 from autograder.judging.findings import CheckFailed, Finding, Kind
 from autograder.judging.pictures import Bars
+from autograder.judging.references import Case, Reference
 from autograder.judging.span_stories import COUNTED, MASK, PAD, explains, pieces_of, rebuilt, story_of
 from autograder.judging.submission import Instance, Items, Submission
 from autograder.running.perform import Reply
@@ -118,6 +119,16 @@ def sample(submission: Submission, corpus: Corpus, index: int) -> Drawing:
     if (corpus, index) not in known:
         known[corpus, index] = Drawing(submission, corpus, index)
     return known[corpus, index]
+
+
+def drawings(submission: Submission, reference: Reference, use: str) -> list[Drawing]:
+    """Examples of the documents that a reference has for one use."""
+    cases = [case for case in reference.cases if case.text("use") == use]
+    return [sample(submission, case.kept("corpus", partial(_corpus, case)), case.number("document")) for case in cases]
+
+
+def _corpus(case: Case) -> Corpus:
+    return Corpus(case.text("text"), case.number("block_size"))
 
 
 def draw_ahead(submission: Submission, wanted: Sequence[tuple[Drawing, int]]) -> None:

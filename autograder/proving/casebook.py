@@ -380,6 +380,47 @@ def _causal_self_attention(public: bool, draw: Draw) -> Cases:
     }
 
 
+def _span_corruption(public: bool, draw: Draw) -> Cases:
+    """Documents, what each is used for, and how many examples of one are drawn where few leave a doubt."""
+
+    def case(text: str, block_size: int, document: int, use: str, **counts: int) -> Inputs:
+        named = {name.replace("_", " "): count for name, count in counts.items()}
+        return {"text": text, "block_size": block_size, "document": document, "use": use, **named}
+
+    if public:
+        sentences = (
+            "Lovelace wrote the first program, long before there was a machine.\n"
+            "Born in Vienna, Hedy Lamarr was an inventor and a film star.\n"
+            "Hopper found a moth.\n"  # shorter than 35 characters, the most that may be kept
+            "  Sophie Kowalski             \n"
+            "ab\n"  # and the final newline makes an empty last document
+        )
+        return {
+            "a long document": case(sentences, 40, 0, "form", examples=12),
+            "another long one": case(sentences, 40, 1, "usual", for_shares=2500, for_variety=600),
+            "a shorter one": case(sentences, 40, 2, "shorter"),
+            "spaces around it": case(sentences, 40, 3, "spacious"),
+            "two characters": case(sentences, 40, 4, "short"),
+            "no characters": case(sentences, 40, 5, "short"),
+        }
+    # Letters in an order without repetitions of length 4, so that a piece tells where it came from.
+    long = (
+        "Qx7bv neJ,orTl Wk.zu0iYp-aHd gMs4Fc!RtyDhE qLwGfB2K mPjS'UXo"
+        "Ca9 NVr;ZeIu 5AtOb?lWy3 d(nG)k1 JxQ8 fMvH6zcTp/RsE:iB uDq"
+    )
+    both = f"{long}\n{long[::-1]}"
+    small = f"{both}\nköln ü√∞é liegt nah!\n   Abc dEf gHi jKl            \n\nx\nyz\nabc"
+    return {
+        "long": case(small, 50, 0, "form", examples=8),
+        "backwards": case(small, 50, 1, "form"),
+        "a larger block": case(both, 128, 0, "form"),
+        "usual": case(both, 40, 0, "usual", for_shares=4000, for_variety=1500),
+        "shorter": case(small, 50, 2, "shorter"),
+        "spaces around it": case(small, 50, 3, "spacious"),
+        **{f"{count} characters": case(small, 50, 4 + count, "short") for count in range(4)},
+    }
+
+
 CASEBOOK: Mapping[str, Callable[[bool, Draw], Cases]] = {
     "pairwise_similarities": _pairwise_similarities,
     "attn_scaled": _attn_scaled,
@@ -393,6 +434,7 @@ CASEBOOK: Mapping[str, Callable[[bool, Draw], Cases]] = {
     "precompute_rotary_emb": _precompute_rotary_emb,
     "apply_rotary_emb": _apply_rotary_emb,
     "causal_self_attention": _causal_self_attention,
+    "span_corruption": _span_corruption,
 }
 
 # Exercises through which gradients must flow, and to which inputs.

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.courses import PARTS, Course
+from autograder.checking.places import REFERENCES, reference_file
 from autograder.errors import UserError
 from autograder.files import write_files
 from autograder.isolation.forks import spread
@@ -35,10 +36,19 @@ Key = tuple[str, str]  # exercise and part
 Outputs = dict[Key, list[Tensor | Raised]]
 
 
-def make(sources: Sources, table: Sequence[Mistake], course: Course, told: Callable[[str], None]) -> dict[str, bytes]:
-    """All reference files by name ('public/references/split_heads.safetensors')."""
+def make(
+    sources: Sources,
+    table: Sequence[Mistake],
+    course: Course,
+    homes: Mapping[str, str],
+    told: Callable[[str], None],
+) -> dict[str, bytes]:
+    """All reference files by name ('public/attention/references/split_heads.safetensors').
+
+    homes: the part of the assignment that each exercise belongs to.
+    """
     torch.set_num_threads(1)  # the order of additions, and so the last bit, depends on it
-    inputs = {(slug, part): cases_for(slug, part) for slug in CASEBOOK for part in PARTS}
+    inputs = {(slug, part): cases_for(slug, part) for slug in CASEBOOK if slug in EXERCISES for part in PARTS}
     kit = Kit(sources, FILE)
     solution = _submission(kit)
     solved = {
@@ -56,7 +66,7 @@ def make(sources: Sources, table: Sequence[Mistake], course: Course, told: Calla
             cases = solved.get((item.slug, part), [])
             if part == "hidden" and not item.hidden:
                 continue
-            found = [
+            found = _given(item.slug, part) or [
                 _with_lookalikes(
                     EXERCISES[item.slug],
                     case,
@@ -69,8 +79,16 @@ def make(sources: Sources, table: Sequence[Mistake], course: Course, told: Calla
             pairs = together.get((item.slug, part), {})
             prints = torch.stack(list(pairs.values())) if pairs else torch.empty(0)
             reference = Reference(item.slug, part, tuple(found), causes, tuple(pairs), prints)
-            files[f"{part}/references/{item.slug}.safetensors"] = references.encode(reference)
+            place = reference_file(Path(part) / homes[item.slug], item.slug)
+            files[place.as_posix()] = references.encode(reference)
     return files
+
+
+def _given(slug: str, part: str) -> list[Case]:
+    """Cases of an exercise that has many right results: inputs alone."""
+    if slug in EXERCISES or slug not in CASEBOOK:
+        return []
+    return [Case(name, arguments, torch.empty(0)) for name, arguments in cases_for(slug, part).items()]
 
 
 def _outputs(submission: Submission, solved: Mapping[Key, list[Case]], keys: Iterable[Key]) -> Outputs:
@@ -236,7 +254,7 @@ def differences(folder: Path, made: dict[str, bytes]) -> tuple[list[str], bool]:
             how = str(error)
         if how:
             wrong.append(f"{path}: {how}")
-    on_disk_now = {path for part in PARTS for path in (folder / part / "references").glob("*")}
+    on_disk_now = {path for part in PARTS for path in (folder / part).glob(f"*/{REFERENCES}/*")}
     for path in sorted(on_disk_now - {folder / name for name in made}):
         wrong.append(f"{path}: belongs to no exercise")
     return wrong, exact and not wrong

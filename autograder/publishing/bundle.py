@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.checking.courses import PARTS, Course
+from autograder.checking.places import slug_of
 from autograder.errors import UserError
 from autograder.files import write_files, zipped
 from autograder.gradescope.container import END, START
@@ -121,7 +122,8 @@ def _pinned(requirements: Path, names: set[str]) -> bytes:
 
 def deadlines(course: Course, tree: Mapping[str, bytes]) -> int:
     """Seconds that the checks can take at worst: every exercise has its deadline in each part that runs its code."""
-    there = [(item, part) for item in course.graded for part in PARTS if f"tests/{part}/test_{item.slug}.py" in tree]
+    files = {(Path(name).parts[1], slug_of(Path(name))) for name in tree if name.startswith("tests/")}
+    there = [(item, part) for item in course.graded for part in PARTS if (part, item.slug) in files]
     return sum(item.deadline for item, part in there if item.runs(part)) + course.retries
 
 

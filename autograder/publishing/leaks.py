@@ -59,6 +59,7 @@ class Secrets:
         tensors: dict[bytes, str] = {}
         for path in _matching(root, references):
             tensors |= _tensors(path, path.relative_to(root).as_posix())
+            texts |= _corpora(path, path.relative_to(root).as_posix())
         return Secrets(lines, texts, tensors)
 
 
@@ -106,14 +107,29 @@ def _body_lines(text: str, name: str) -> dict[str, str]:
 
 
 def _literals(source: str, name: str) -> dict[str, str]:
-    """Long strings of a hidden check, in overlapping pieces: its corpora. Its docstrings are public claims."""
-    found = {}
+    """Long strings of a hidden check, in overlapping pieces. Its docstrings are public claims."""
+    found: dict[str, str] = {}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.STRING and not token.string.startswith('"""'):
             text = token.string.strip("frbu").strip("\"'")
-            for start in range(0, len(text) - WINDOW + 1, WINDOW // 3):
-                found[text[start : start + WINDOW]] = f"{name}:{token.start[0]}"
+            found |= dict.fromkeys(_pieces(text), f"{name}:{token.start[0]}")
     return found
+
+
+def _corpora(path: Path, name: str) -> dict[str, str]:
+    """Long texts among the inputs of the cases, line by line, in overlapping pieces."""
+    return {
+        piece: f"{name}: {label} of case '{case.name}'"
+        for case in references.read(path).cases
+        for label, text in case.arguments.items()
+        if isinstance(text, str)
+        for line in text.splitlines()
+        for piece in _pieces(line)
+    }
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[start : start + WINDOW] for start in range(0, len(text) - WINDOW + 1, WINDOW // 3)]
 
 
 def _tensors(path: Path, name: str) -> dict[bytes, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.checking.places import REFERENCES, slug_of
 from autograder.errors import UserError
 from autograder.files import write_atomically, write_files, zipped
 from autograder.publishing import masters, regions
@@ -117,12 +118,10 @@ def otter_zips(plan: Plan, tree: Mapping[str, bytes], hidden: Path) -> dict[str,
         """The student's grader and checks, and the hidden checks, of the exercises of these cells."""
         wanted = {region.name for cell in cells for region in cell.regions}
         files = {name: content for name, content in tree.items() if name.startswith("autograder/")}
-        for slug in wanted:
-            for name in (f"test_{slug}.py", f"references/{slug}.safetensors"):
-                if f"tests/public/{name}" in tree:
-                    files[f"tests/public/{name}"] = tree[f"tests/public/{name}"]
-                if (hidden / name).is_file():
-                    files[f"tests/hidden/{name}"] = (hidden / name).read_bytes()
+        checks = {name: content for name, content in tree.items() if name.startswith("tests/public/")}
+        for path in [*hidden.glob("*/test_*.py"), *hidden.glob(f"*/{REFERENCES}/*")]:
+            checks[f"tests/hidden/{path.relative_to(hidden).as_posix()}"] = path.read_bytes()
+        files |= {name: content for name, content in checks.items() if slug_of(Path(name)) in wanted}
         below = {f"student/{name}": content for name, content in files.items()}
         return below | {"requirements.txt": tree["requirements.txt"]}
 

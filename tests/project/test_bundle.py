@@ -58,14 +58,14 @@ def test_nothing_of_the_solutions_is_in_it(tree, root):
 
 
 def test_planted_solutions_stop_the_bundle(copy, capsys):
-    path = copy / "tests/hidden/test_split_heads.py"
+    path = copy / "tests/hidden/pretraining/test_predictions_rope.py"
     planted = "# return torch.softmax(A, dim = -1)", 'return torch.einsum("...id,...jd->...ij", Q, K)'
     path.write_text("\n    ".join([path.read_text(), *planted]))
     assert main(["--root", str(copy), "bundle"]) == 1
     errors = capsys.readouterr().err
     for origin in ("src/attention.py", "variants/attention_steps.py"):
         assert f"is a (near-)copy of the solution at solutions/{origin}" in errors
-    assert errors.count("tests/hidden/test_split_heads.py:") == 2 and "nothing was written" in errors
+    assert errors.count("tests/hidden/pretraining/test_predictions_rope.py:") == 2 and "nothing was written" in errors
     assert not (copy / "dist").exists()
 
 
@@ -196,5 +196,6 @@ def test_run_autograder_without_an_environment_leaves_the_fallback_and_closes_th
     done = subprocess.run(["bash", str(tmp_path / "run_autograder")], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "the results say that it did not finish" in done.stderr
     assert (tmp_path / "results/results.json").read_bytes() == tree["fallback.json"]
-    for name in ("source", f"source/{PLACE}", "source/tests/hidden/test_split_heads.py", "submission_metadata.json"):
+    hidden = "source/tests/hidden/attention/references/split_heads.safetensors"
+    for name in ("source", f"source/{PLACE}", hidden, "submission_metadata.json"):
         assert not (tmp_path / name).stat().st_mode & 0o077, name

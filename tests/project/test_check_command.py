@@ -108,7 +108,7 @@ def test_missing_package_is_one_line(student):
 
 
 def test_damaged_reference_is_one_line(student, capsys):
-    (student / "tests/public/references/split_heads.safetensors").write_bytes(b"x")
+    (student / "tests/public/attention/references/split_heads.safetensors").write_bytes(b"x")
     assert main([], student) == 2
     assert "is not a reference file" in capsys.readouterr().err
 

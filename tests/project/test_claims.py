@@ -193,7 +193,7 @@ def test_every_part_has_a_core(root):
 
 def test_an_unmarked_check_is_an_error_in_one_line(tmp_path, root):
     shutil.copytree(root / "tests/public", tmp_path / "public")
-    path = tmp_path / "public/test_split_heads.py"
+    path = tmp_path / "public/attention/test_split_heads.py"
     path.write_text(path.read_text().replace("@core\n", ""))
     with pytest.raises(UserError, match="'test_split_heads_matches_reference' must be marked with"):
         collect([tmp_path / "public"], lambda examiner: None)

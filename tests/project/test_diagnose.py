@@ -38,7 +38,7 @@ def test_two_mistakes_at_once_are_both_named(examine, sources, table, one, other
 def test_a_pair_is_named_only_if_nothing_else_looks_like_it(root):
     from autograder.judging.references import read
 
-    reference = read(root / "tests/public/references/self_attention.safetensors")
+    reference = read(root / "tests/public/attention/references/self_attention.safetensors")
     assert len(reference.pairs) > 300
     for number in range(0, len(reference.pairs), 7):
         assert int(alike(reference.prints, reference.prints[number]).sum()) == 1

@@ -219,7 +219,7 @@ def test_otters_zip_holds_checks_and_no_solution(zips, plan):
         tests = [text for entry, text in files.items() if entry.startswith("tests/")]
         assert len(tests) in (6, 9) and all(b"OK_FORMAT = False" in text for text in tests)
         assert leaks(files, Secrets(plan.secrets.lines, {}, {})) == []
-    assert "files/student/tests/hidden/references/split_heads.safetensors" in files
+    assert "files/student/tests/hidden/attention/references/split_heads.safetensors" in files
     assert b"hidden=True" in files["tests/q2_3_1.py"]
 
 

@@ -104,11 +104,11 @@ def test_leaks_stop_the_release(repository, capsys, file, text, complaint):
 
 
 def test_hidden_tensor_in_a_file_stops_the_release(repository, capsys):
-    hidden = (repository / "tests/hidden/references/split_heads.safetensors").read_bytes()
-    public = repository / "tests/public/references/split_heads.safetensors"
+    hidden = (repository / "tests/hidden/attention/references/split_heads.safetensors").read_bytes()
+    public = repository / "tests/public/attention/references/split_heads.safetensors"
     public.write_bytes(hidden)
     assert run(repository) == 1
-    assert "holds tests/hidden/references/split_heads.safetensors: x of case" in capsys.readouterr().err
+    assert "holds tests/hidden/attention/references/split_heads.safetensors: x of case" in capsys.readouterr().err
 
 
 def test_held_out_answers_stop_the_release(repository, capsys):

@@ -19,6 +19,7 @@ import pytest
 
 from autograder.checking.claims import Kind, Worth, declared
 from autograder.checking.courses import PARTS, Course
+from autograder.checking.places import beside, reference_file, side_of, sides, slug_of
 from autograder.errors import UserError
 from autograder.judging import references
 from autograder.judging.diagnosis import TOGETHER, sentence
@@ -87,8 +88,11 @@ class Examiner:
     def __init__(self, items: Sequence[pytest.Item], folders: Mapping[str, Path]) -> None:
         self._checks: dict[tuple[str, str], list[_Check]] = {}  # by exercise and part, in the order of the file
         for item in items:
-            check = _Check.of(item, folders)
-            self._checks.setdefault((check.exercise, check.part), []).append(check)
+            assert isinstance(item, pytest.Function)
+            for part in sides(item.path, folders):
+                check = _Check.of(item, part, folders)
+                if part == "public" or check.worth.kind != "note" or part == side_of(item.path, folders):
+                    self._checks.setdefault((check.exercise, part), []).append(check)
         self._fitting: set[int] = set()  # courses whose points can be shared out among these claims
 
     def fits(self, course: Course) -> None:
@@ -120,7 +124,11 @@ class Examiner:
         return list(dict.fromkeys(exercise for exercise, _ in self._checks))
 
     def examine(
-        self, sitting: Sitting, only: Iterable[str] | None = None, told: Callable[[Outcome], None] | None = None
+        self,
+        sitting: Sitting,
+        only: Iterable[str] | None = None,
+        told: Callable[[Outcome], None] | None = None,
+        parts: Sequence[str] = PARTS,
     ) -> list[Outcome]:
         """Run the checks of the course's exercises, in the course's order: all public ones, then all hidden ones.
 
@@ -130,7 +138,7 @@ class Examiner:
         wanted = [item.slug for item in sitting.course.graded if only is None or item.slug in set(only)]
         outcomes: list[Outcome] = []
         judged = _Judged(sitting)
-        for part in PARTS:
+        for part in parts:
             for slug in wanted:
                 found = judged.part(slug, part, self._checks.get((slug, part), ()), outcomes)
                 outcomes += found
@@ -273,11 +281,10 @@ class _Check:
     worth: Worth  # as declared
 
     @staticmethod
-    def of(item: pytest.Item, folders: Mapping[str, Path]) -> _Check:
-        assert isinstance(item, pytest.Function)
-        exercise, part = item.path.stem.removeprefix("test_"), item.path.parent.name
+    def of(item: pytest.Function, part: str, folders: Mapping[str, Path]) -> _Check:
+        exercise = slug_of(item.path)
         claim = (item.function.__doc__ or item.name).strip().splitlines()[0]
-        reference = _reference(folders[part] / "references" / f"{exercise}.safetensors")
+        reference = _reference(reference_file(beside(item.path, part, folders), exercise))
         return _Check(item, exercise, part, claim, reference, declared(item.function, str(item.path)))
 
     @property
@@ -384,7 +391,7 @@ class _Plugin:
 
 
 def collect(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
-    """Collect the test files below `folders` (named public, hidden) and hand them to `job`."""
+    """Collect the test files of every part below `folders` (named public, hidden) and hand them to `job`."""
     for folder in folders:
         if not folder.is_dir():
             raise UserError(f"{folder} is missing; it holds the checks")

@@ -23,7 +23,7 @@ from autograder.judging.fingerprints import alike
 from autograder.running.memory_layout import laid_out, memory_order
 
 FORMAT = 3
-Argument = Tensor | int | float | bool
+Argument = Tensor | int | float | bool | str
 Made = TypeVar("Made")
 
 
@@ -66,6 +66,11 @@ class Case:
     def number(self, name: str) -> int:
         value = self.arguments[name]
         assert isinstance(value, int)
+        return value
+
+    def text(self, name: str) -> str:
+        value = self.arguments[name]
+        assert isinstance(value, str)
         return value
 
 

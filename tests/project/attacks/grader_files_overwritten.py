@@ -13,7 +13,11 @@ root = os.path.dirname(package)
 paths = [f"{package}/{name}.py" for name in ("grading/grade", "judging/compare", "attack-was-here")]
 paths += glob.glob(f"{package}/**/__pycache__/*.pyc", recursive=True)
 paths += glob.glob(f"{root}/tests/**/test_attn*.py", recursive=True)
-paths += [f"{root}/tests/hidden/conftest.py", f"{root}/pyproject.toml", f"{root}/tests/hidden/attack-was-here"]
+paths += [
+    f"{root}/tests/hidden/attention/conftest.py",
+    f"{root}/pyproject.toml",
+    f"{root}/tests/hidden/attack-was-here",
+]
 refused = 0
 done = []
 for path in paths:

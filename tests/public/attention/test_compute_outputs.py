@@ -1,0 +1,17 @@
+"""What compute_outputs must do: on public references, and on hidden ones."""
+
+from autograder.checking.claims import core, further
+from autograder.judging.checks import matches_reference
+from autograder.judging.robustness import keeps_dtype_and_layout
+
+
+@core
+def test_compute_outputs_matches_reference(submission, reference, tolerance):
+    """each output is the weighted sum of all values"""
+    matches_reference(submission, reference, tolerance)
+
+
+@further(hidden=1)
+def test_compute_outputs_keeps_dtype_and_layout(submission, reference, tolerance):
+    """float64 stays float64, and the layout in memory does not matter"""
+    keeps_dtype_and_layout(submission, reference, tolerance)
