@@ -5,6 +5,7 @@ After a change of modules or docstrings, `.venv/bin/python tests/project/test_do
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
 import io
@@ -31,7 +32,9 @@ INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 LANGUAGES = ("sh", "python", "toml", "text")
 FOREIGN = ("pip", "git", "chmod", "pre-commit", "cd")  # programs that are not ours
-OURS = re.compile(r"(?:\./\w+\.sh|(?:\.venv/bin/)?python|bash|\.venv/bin/\w+)\s")  # how a command in running text begins
+# How a command in running text begins, and an option.
+OURS = re.compile(r"(?:\./\w+\.sh|(?:\.venv/bin/)?python|bash|\.venv/bin/\w+)\s")
+OPTION = re.compile(r"--[a-z][\w-]*")
 PLACES = (ROOT, ROOT / "autograder", ROOT / "student")  # from which documents name files
 A_FILE = re.compile(r"(?<![\w/.<*])([\w-]+)/[\w./-]+\.(?:py|sh|toml|md)\b")
 
@@ -160,16 +163,29 @@ def wrong_with(command: str) -> str:
 
 
 def not_parsed(arguments: list[str]) -> str:
-    """What the real parser says, if it does not take these."""
-    from autograder.__main__ import _parser  # not where the table is written: a script does not find the package
-
+    """What the real parser says, if it does not take these; it takes abbreviations, and we do not."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-            _parser().parse_args(arguments)
+            real_parser().parse_args(arguments)
     except SystemExit as end:
         return said.getvalue().strip().splitlines()[-1] if end.code else ""
-    return ""
+    flags = {word.partition("=")[0] for word in arguments if OPTION.match(word)}
+    unknown = sorted(flags - options_of_the_command(arguments[0]))
+    return f"{arguments[0]} has no {', '.join(unknown)}" if unknown else ""
+
+
+def real_parser() -> argparse.ArgumentParser:
+    from autograder.__main__ import _parser  # not where the table is written: a script does not find the package
+
+    return _parser()
+
+
+def options_of_the_command(name: str | None = None) -> set[str]:
+    """The options of one command of ours, or of all of them."""
+    (chosen,) = (one for one in real_parser()._actions if isinstance(one, argparse._SubParsersAction))
+    parsers = chosen.choices.values() if name is None else [chosen.choices[name]]
+    return {option for parser in parsers for action in parser._actions for option in action.option_strings}
 
 
 def wrong_with_script(name: str, arguments: list[str]) -> str:
@@ -186,10 +202,13 @@ def wrong_with_script(name: str, arguments: list[str]) -> str:
 
 def options_of(script: Path) -> set[str]:
     """The flags that it adds to a parser, found without running it: most of them import torch."""
-    tree = ast.parse(script.read_text(encoding="utf-8"))
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    texts = (argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant))
-    return {"--help", *(text for text in texts if isinstance(text, str) and re.fullmatch(r"--?[a-z][\w-]*", text))}
+    found = {"--help"}
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            found |= {argument.value for argument in node.args if isinstance(argument, ast.Constant)}
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple) and "add_argument(f'--{" in ast.unparse(node):
+            found |= {f"--{name}" for name in ast.literal_eval(node.iter)}
+    return found
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -212,6 +231,7 @@ def test_every_block_says_its_language(path):
     [
         ("./grade.sh export.zip --course uw447  # a course", ""),
         ("./grade.sh export.zip --curse uw447", "unrecognized arguments: --curse uw447"),
+        ("./grade.sh export.zip --regrad", "grade has no --regrad"),
         ("python -m autograder release --zip", ""),
         ("python -m autograder relase", "invalid choice: 'relase'"),
         (".venv/bin/python -m autograder data", "--term --answers is required"),
@@ -233,6 +253,23 @@ def test_a_command_that_does_not_exist_is_found(command, why):
     assert why in found if why else found == ""
 
 
+def unknown_options(text: str) -> list[str]:
+    """Options in running text that nothing of ours has."""
+    scripts = [ROOT / "student/src/run.py", *(ROOT / "benchmarks").glob("*.py"), *(ROOT / "scripts").glob("*.py")]
+    known = options_of_the_command() | {option for script in scripts for option in options_of(script)}
+    named = {match[0] for code in INLINE.findall(FENCED.sub("", text)) if (match := OPTION.match(code))}
+    return sorted(named - known)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_option_that_is_named_exists(path):
+    assert unknown_options(path.read_text(encoding="utf-8")) == []
+
+
+def test_an_option_that_does_not_exist_is_found():
+    assert unknown_options("`--replace`, `--pip-conf FILE`, `--tb_expt_name`, `--replaced`") == ["--replaced"]
+
+
 def test_commands_are_found_in_blocks_and_in_running_text():
     text = "Run `python a.py`, not `a.py`:\n\n```sh\n./b.sh  # why\n\n# a comment\n```\n\n```text\npython c.py\n```\n"
     assert commands(text) == ["./b.sh  # why", "python a.py"]
@@ -251,7 +288,7 @@ def missing_files(text: str) -> list[str]:
 
 
 def test_a_file_that_does_not_exist_is_found():
-    text = "`grading/grade.py`, `grading/grate.py`, `docs/none.md`, `gpt/model.py`, `tests/public/<part>/test_<slug>.py`"
+    text = "`grading/grade.py`, `grading/grate.py`, `docs/none.md`, `gpt/model.py`, `tests/<part>/test_<slug>.py`"
     assert missing_files(text) == ["docs/none.md", "grading/grate.py"]
 
 
@@ -263,7 +300,8 @@ def test_the_readme_is_short():
 
 
 def test_every_threat_that_is_cited_is_a_row_of_the_security_document():
-    rows = {int(number) for number in re.findall(r"^\| (\d+) \|", (ROOT / "docs/security.md").read_text(), re.MULTILINE)}
+    document = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+    rows = {int(number) for number in re.findall(r"^\| (\d+) \|", document, re.MULTILINE)}
     assert rows == set(range(1, max(rows) + 1))
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/project").rglob("*.py"))
     cited = {int(number) for list_ in re.findall(r"THREATS ([\d, ]+):", tests) for number in list_.split(",")}
