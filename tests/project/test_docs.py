@@ -11,6 +11,7 @@ import contextlib
 import io
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,7 @@ def wrong_with_script(name: str, arguments: list[str]) -> str:
     return f"{name} has no {', '.join(unknown)}" if unknown else ""
 
 
+@cache
 def options_of(script: Path) -> set[str]:
     """The flags that it adds to a parser, found without running it: most of them import torch."""
     found = {"--help"}
@@ -293,6 +295,16 @@ def test_a_file_that_does_not_exist_is_found():
 
 
 # What documents promise
+
+
+def test_the_course_in_the_authoring_document_is_one(tmp_path):
+    from autograder.checking.courses import read_course
+
+    (block,) = (
+        block for language, block in FENCED.findall((ROOT / "docs/authoring.md").read_text()) if language == "toml"
+    )
+    (tmp_path / "mine.toml").write_text(block, encoding="utf-8")
+    assert read_course(str(tmp_path / "mine.toml")).required == 8
 
 
 def test_the_readme_is_short():
