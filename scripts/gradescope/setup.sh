@@ -69,7 +69,7 @@ python=$venv/bin/python
 "$python" -m pip install -q -r "$source/requirements.txt" || fail "pip could not install requirements.txt"
 if [ "$("$python" -c 'import torch; print(torch.version.cuda)')" != None ]; then
     echo "setup.sh: note: this is the CUDA build of torch, which grades, but needs gigabytes; name an index with the" \
-        "CPU build in a pip.conf, see the README" >&2
+        "CPU build in a pip.conf, see docs/gradescope.md" >&2
 fi
 PYTHONPATH=$source "$python" -P -s -m autograder.gradescope.container "$(dirname "$source")" --ready ||
     fail "everything is installed, but the grader cannot start; see above"

@@ -1,4 +1,4 @@
-"""One mistake in a low step makes ten checks fail. Say once, at the top, what to fix first."""
+"""What to fix first, said once at the top: one mistake in a low step makes ten checks fail."""
 
 from __future__ import annotations
 
