@@ -2,7 +2,7 @@
 
 python benchmarks/training.py                   the RoPE pipeline by its own commands, against the original recipe
 python benchmarks/training.py --separation 3    instead: no pretraining, vanilla and RoPE with so many seeds
-python benchmarks/training.py --separation 3 --start equal    both with look-back heads from the start (look_back.py)
+python benchmarks/training.py --separation 3 --start plain    the same without the start of look_back.py
 python benchmarks/training.py --corpus FOLDER   instead: RoPE on another corpus, such as the original course's files
 
 Works in a folder of its own, on the corpus in data/ unless another is given.
@@ -43,35 +43,24 @@ from autograder.publishing.terms import answers_file  # noqa: E402
 FAST = RECIPES["fast"]
 WARM_UP = 2  # steps that are not timed
 BY_HAND = 20  # questions that the original loop answers; the rest is multiplied out
-# Put at the end of model.py, so that every new model begins like that.
-EQUAL_START = """
-import look_back  # noqa: E402
-
-_begin_plainly = GPT.__init__
-
-
-def _begin(self: GPT, config: GPTConfig) -> None:
-    _begin_plainly(self, config)
-    look_back.begin(self)
-
-
-GPT.__init__ = _begin  # type: ignore[method-assign]
+# In place of look_back.py: nothing is set by hand.
+PLAIN = """
+def begin(model: object) -> None:
+    pass
 """
 
 
 class Place:
     """A folder with src/ and data/, as students have it, in which their commands are run."""
 
-    def __init__(self, folder: Path, threads: int = 0, data: Path = ROOT / "data", equal_start: bool = False) -> None:
+    def __init__(self, folder: Path, threads: int = 0, data: Path = ROOT / "data", plain: bool = False) -> None:
         self.folder, self.threads = folder, threads
         shutil.copytree(ROOT / "solutions" / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
         (folder / "data").mkdir()
         for name in ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv"):
             shutil.copyfile(data / name, folder / "data" / name)
-        if equal_start:
-            shutil.copy(ROOT / "benchmarks" / "look_back.py", folder / "src")
-            with (folder / "src" / "model.py").open("a", encoding="utf-8") as model:
-                model.write(EQUAL_START)
+        if plain:
+            (folder / "src" / "look_back.py").write_text(PLAIN, encoding="utf-8")
         self.questions = read_answers(answers_file(ROOT / "data")).test
 
     def run(self, *arguments: str) -> tuple[float, str]:
@@ -257,14 +246,14 @@ def on_another_corpus(place: Place) -> None:
     print(f"  {total:.0f} s = {total / 60:.1f} minutes to {place.dev_accuracy('rope'):.1f}% on dev")
 
 
-def separation(folder: Path, seeds: Sequence[int], only: str | None, equal_start: bool) -> None:
+def separation(folder: Path, seeds: Sequence[int], only: str | None, plain: bool) -> None:
     """Trainings side by side with one thread each, which takes less time in all than one after the other."""
     kinds = {"vanilla": ("vanilla", True), "rope": ("rope", True), "no pretraining": ("vanilla", False)}
     kinds = {kind: how for kind, how in kinds.items() if only in (kind, None)}
     rows: dict[str, list[tuple[float, float]]] = {kind: [] for kind in kinds}
 
     def trained(seed: int, kind: str) -> None:
-        place = Place(folder / f"{kind} {seed}", threads=1, equal_start=equal_start)
+        place = Place(folder / f"{kind} {seed}", threads=1, plain=plain)
         variant, pretrained = kinds[kind]
         began = time.monotonic()
         place.train(variant, seed, pretrained)
@@ -320,12 +309,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--separation", type=int, metavar="SEEDS", default=0)
     parser.add_argument("--only", choices=["vanilla", "rope", "no pretraining"], help="of a separation")
-    parser.add_argument("--start", choices=["plain", "equal"], default="plain", help="of a separation")
+    parser.add_argument("--start", choices=["equal", "plain"], default="equal", help="of a separation")
     parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="wiki.txt and the birth_*.tsv files")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.separation:
-            separation(Path(folder), range(1, options.separation + 1), options.only, options.start == "equal")
+            separation(Path(folder), range(1, options.separation + 1), options.only, options.start == "plain")
         elif options.corpus:
             on_another_corpus(Place(Path(folder) / "student", data=options.corpus))
         else:

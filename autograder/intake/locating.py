@@ -30,7 +30,7 @@ SHOWN = 3  # names in a line
 # Modules that students are given, ours and those of the original courses: no work of their own, whatever they define.
 GIVEN = (
     *("check.py", "checkpoints.py", "collect_submission.py", "curves.py", "decoding.py", "logs.py", "model.py"),
-    *("london_baseline.py", "muon.py", "recipes.py", "run.py", "trainer.py", "utils.py"),
+    *("london_baseline.py", "look_back.py", "muon.py", "recipes.py", "run.py", "trainer.py", "utils.py"),
 )
 GIVEN_FOLDERS = ("autograder", "tests")
 

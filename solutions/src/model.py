@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import look_back
 import torch
 from attention import CausalSelfAttention
 from torch import Tensor, nn
@@ -67,6 +68,7 @@ class GPT(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
+        look_back.begin(self)
 
     def embed(self, idx: Tensor, start: int | Tensor = 0) -> Tensor:
         """Vectors for characters that stand at positions start, start + 1, ...: (batch, tokens, n_embd)."""

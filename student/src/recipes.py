@@ -69,7 +69,7 @@ RECIPES = {
         dropout=0.0,
         block_size=128,  # most birthplaces stand near the beginning
         pretrain=Phase(epochs=200, batch_size=32, lr=4e-3, optimizer="muon"),
-        finetune=Phase(epochs=15, batch_size=64, lr=5e-4),
+        finetune=Phase(epochs=15, batch_size=64, lr=1.5e-4),
         finetune_only=Phase(epochs=40, batch_size=64, lr=1e-3),
         speed=9_500,
     ),

@@ -1,14 +1,18 @@
-"""An equal start for both kinds of positions: heads of the first block begin by looking 1, 2, 3, ... characters back.
+"""How attention begins: the heads of the first block look 1, 2, 3, ... characters back. (Given.)
 
-Only for comparing (`training.py --separation`): no recipe uses it. Put into a copy of the students' src/, at the end of
-model.py.
+A new model does not know where anything stands, and finds out slowly. This start saves it that time. Learned positions
+and RoPE get the same one, so that comparing them is fair.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
-from model import GPT
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from model import GPT
 
 STRENGTH = 4.0
 SLOWEST = 0.03  # slower angles hardly tell neighbours apart
