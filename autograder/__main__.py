@@ -288,13 +288,15 @@ def _make_references(root: Path) -> dict[str, bytes]:
     from autograder.checking.places import parts_of
     from autograder.proving import make_references
     from autograder.proving.assembling import Sources
+    from autograder.proving.knowledge import FOLDER, read_knowledge
     from autograder.proving.mistakes import read_table
 
     solutions = root / "solutions"
     with _Progress() as told:
         return make_references.make(
             Sources(solutions),
-            read_table(solutions / "mistakes"),
+            read_knowledge(solutions / FOLDER),
+            read_table(solutions / FOLDER),
             read_course("default"),
             parts_of(root / "tests" / "public"),
             told,
@@ -309,6 +311,7 @@ def _verify(options: argparse.Namespace) -> int:
     from autograder.proving import make_references
     from autograder.proving.assembling import Sources
     from autograder.proving.gate import Line, table_text, verify
+    from autograder.proving.knowledge import FOLDER
     from autograder.proving.mistakes import read_table
     from autograder.publishing import release
     from autograder.publishing.terms import answers_file
@@ -327,7 +330,7 @@ def _verify(options: argparse.Namespace) -> int:
     lines.append(
         Line("references are up to date", "no difference", f"{len(wrong)} differences", not wrong, tuple(wrong[:5]))
     )
-    table, variants = read_table(solutions / "mistakes"), read_table(solutions / "variants", "variant")
+    table, variants = read_table(solutions / FOLDER), read_table(solutions / FOLDER, "variant")
     courses = [read_course(name) for name in available()]
     folders = [options.root / "tests" / part for part in PARTS]
     with _Progress() as told:

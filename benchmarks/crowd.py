@@ -60,9 +60,9 @@ def crowd(folder: Path, count: int, *, hostile: bool = True) -> dict[str, int | 
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
     course, sources = read_course("default"), Sources(ROOT / "solutions")
     total = sum(item.points for item in course.of_code.graded)
-    mistakes = read_table(ROOT / "solutions/mistakes")
+    mistakes = read_table(ROOT / "solutions/exercises")
     # Some are right in another course only: they are what the original accepts.
-    variants = [one for one in read_table(ROOT / "solutions/variants", "variant") if "default" in one.courses]
+    variants = [one for one in read_table(ROOT / "solutions/exercises", "variant") if "default" in one.courses]
     attacks = read_attacks(ROOT / "tests/project/attacks")
     blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
     scores = earned([sources.mutant(mistake) for mistake in mistakes[: count // 3 + 1]], course)

@@ -33,7 +33,7 @@ EXERCISE = "span_corruption"
 def main(times: int) -> int:
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
     sources = Sources(ROOT / "solutions")
-    variants = [v for v in read_table(ROOT / "solutions/variants", "variant") if v.exercise == EXERCISE]
+    variants = [v for v in read_table(ROOT / "solutions/exercises", "variant") if v.exercise == EXERCISE]
     failed: list[tuple[int, Outcome]] = []
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

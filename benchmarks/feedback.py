@@ -223,7 +223,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--show", action="store_true", help="list what is untrue")
     options = parser.parse_args(arguments)
     sources = Sources(ROOT / "solutions")
-    mutants = {mistake.slug: sources.mutant(mistake) for mistake in read_table(ROOT / "solutions/mistakes")}
+    mutants = {mistake.slug: sources.mutant(mistake) for mistake in read_table(ROOT / "solutions/exercises")}
     found: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory() as folder:
         lay_out_all(Path(folder) / "mutants", mutants, sources)

@@ -219,7 +219,7 @@ class Bench:
         self.points = sum(item.points for item in self.course.graded)
         self.questions = questions(self.course)
         sources = Sources(ROOT / "solutions")
-        table = {mistake.slug: mistake for mistake in read_table(ROOT / "solutions" / "mistakes")}
+        table = {mistake.slug: mistake for mistake in read_table(ROOT / "solutions" / "exercises")}
         self.texts = {"right": sources.solved(), "wrong": sources.mutant(*(table[slug] for slug in MISTAKES))}
         for name, texts in self.texts.items():
             lay_out(folder / name, texts)

@@ -41,13 +41,13 @@ COMPOSED: Mapping[str, tuple[str, ...]] = {
     "self_attention": STEPS,
     "causal_self_attention": (*STEPS, "precompute_rotary_emb", "apply_rotary_emb"),
 }
-# What an exercise is usually built on. It may be built otherwise, so this orders advice and nothing else.
-BUILT_ON: Mapping[str, tuple[str, ...]] = {
-    "key141": ("query132",),
-    "key142": ("query132",),
+# What an exercise is built on: with a mistake there, it is wrong, too.
+BUILT_ON: Mapping[str, tuple[str, ...]] = {"key141": ("query132",), "key142": ("query132",), **COMPOSED}
+# What else an exercise may be built on. This orders advice and nothing else.
+COMES_AFTER: Mapping[str, tuple[str, ...]] = {
+    **BUILT_ON,
     "apply_causal_mask": ("make_causal_mask",),
     "split_heads_qkv": ("split_heads",),
-    **COMPOSED,
     "name_dataset": ("char_vocabulary",),
     "span_corruption": ("char_vocabulary",),
 }

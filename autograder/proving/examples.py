@@ -6,6 +6,7 @@ from pathlib import Path
 
 from autograder.files import write_atomically, zipped
 from autograder.proving.assembling import Sources
+from autograder.proving.knowledge import FOLDER
 from autograder.proving.mistakes import read_table
 from autograder.publishing import regions
 
@@ -45,7 +46,7 @@ def merge_heads(y):
 def write_examples(solutions: Path, out: Path) -> list[Path]:
     """Write the examples as zips; returns their paths."""
     sources = Sources(solutions)
-    table = {mistake.slug: mistake for mistake in read_table(solutions / "mistakes")}
+    table = {mistake.slug: mistake for mistake in read_table(solutions / FOLDER)}
     blank = {name: regions.stubbed(text, name) for name, text in sources.texts.items()}
     made = {"perfect": zipped(sources.whole()), "blank": zipped(blank)}
     for slug in TYPICAL:

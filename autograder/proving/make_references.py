@@ -25,7 +25,8 @@ from autograder.judging.fingerprints import alike, fingerprint
 from autograder.judging.references import Case, Reference, close
 from autograder.judging.submission import Submission
 from autograder.proving.assembling import Kit, Sources
-from autograder.proving.casebook import CASEBOOK, DIFFERENTIATED, Draw, cases_for
+from autograder.proving.cases import Draw
+from autograder.proving.knowledge import Knowledge
 from autograder.proving.mistakes import Mistake
 from autograder.running.loading import Loader
 from autograder.running.perform import Performer
@@ -38,6 +39,7 @@ Outputs = dict[Key, list[Tensor | Raised]]
 
 def make(
     sources: Sources,
+    knowledge: Mapping[str, Knowledge],
     table: Sequence[Mistake],
     course: Course,
     homes: Mapping[str, str],
@@ -48,11 +50,13 @@ def make(
     homes: the part of the assignment that each exercise belongs to.
     """
     torch.set_num_threads(1)  # the order of additions, and so the last bit, depends on it
-    inputs = {(slug, part): cases_for(slug, part) for slug in CASEBOOK if slug in EXERCISES for part in PARTS}
+    inputs = {(slug, part): known.of(part) for slug, known in knowledge.items() for part in PARTS}
     kit = Kit(sources, FILE)
     solution = _submission(kit)
     solved = {
-        key: [_solve(solution, *key, name, case) for name, case in cases.items()] for key, cases in inputs.items()
+        key: [_solve(solution, knowledge[key[0]], key[1], name, case) for name, case in cases.items()]
+        for key, cases in inputs.items()
+        if key[0] in EXERCISES
     }
     outputs: dict[str, Outputs] = {}
     for number, mistake in enumerate(table, start=1):
@@ -66,9 +70,11 @@ def make(
             cases = solved.get((item.slug, part), [])
             if part == "hidden" and not item.hidden:
                 continue
-            found = _given(item.slug, part) or [
+            if item.slug not in EXERCISES:  # with many right results: inputs alone
+                cases = [Case(name, case, torch.empty(0)) for name, case in inputs.get((item.slug, part), {}).items()]
+            found = [
                 _with_lookalikes(
-                    EXERCISES[item.slug],
+                    EXERCISES.get(item.slug),
                     case,
                     {slug: out[item.slug, part][n] for slug, out in outputs.items() if (item.slug, part) in out},
                     course.tolerance(item.slug),
@@ -82,13 +88,6 @@ def make(
             place = reference_file(Path(part) / homes[item.slug], item.slug)
             files[place.as_posix()] = references.encode(reference)
     return files
-
-
-def _given(slug: str, part: str) -> list[Case]:
-    """Cases of an exercise that has many right results: inputs alone."""
-    if slug in EXERCISES or slug not in CASEBOOK:
-        return []
-    return [Case(name, arguments, torch.empty(0)) for name, arguments in cases_for(slug, part).items()]
 
 
 def _outputs(submission: Submission, solved: Mapping[Key, list[Case]], keys: Iterable[Key]) -> Outputs:
@@ -184,20 +183,22 @@ def _unmistakable(
     return kept
 
 
-def _solve(solution: Submission, slug: str, part: str, name: str, arguments: dict[str, references.Argument]) -> Case:
-    exercise = EXERCISES[slug]
+def _solve(
+    solution: Submission, known: Knowledge, part: str, name: str, arguments: dict[str, references.Argument]
+) -> Case:
+    slug, exercise = known.slug, EXERCISES[known.slug]
     blank = Case(name, arguments, torch.empty(0))
     expected = _output(solution, exercise, blank)
     if isinstance(expected, Raised):
         raise UserError(f"the solution of {slug} fails in case '{name}': {expected.text}")
-    if slug not in DIFFERENTIATED or blank.unusual:
+    if not known.gradients or blank.unusual:
         return Case(name, arguments, expected)
     cotangent = Draw(f"{slug}/{part}/{name}")(*expected.shape, dtype=expected.dtype)
     asked = Case(name, arguments, expected, cotangent=cotangent)
     found = exercise.call(solution, asked).gradients
     positions = [key for key in arguments if "." not in key]
     gradients = {}
-    for key in DIFFERENTIATED[slug]:
+    for key in known.gradients:
         gradient = found.get(key) if "." in key else found.get(str(positions.index(key)))
         if gradient is not None and float(gradient.abs().max()) > 1e-3:  # one token: nothing to learn for Q and K
             gradients[key] = gradient
@@ -213,8 +214,12 @@ def _output(submission: Submission, exercise: Exercise, case: Case) -> Tensor | 
     return value if isinstance(value, Tensor) else not_a_tensor(value)
 
 
-def _with_lookalikes(exercise: Exercise, case: Case, outputs: dict[str, Tensor | Raised], allowed: Tolerance) -> Case:
+def _with_lookalikes(
+    exercise: Exercise | None, case: Case, outputs: dict[str, Tensor | Raised], allowed: Tolerance
+) -> Case:
     """With what each mistake gives in this case, if it shows: if it is judged to be wrong, as a student's would be."""
+    if exercise is None:
+        return case
     different = {
         slug: fingerprint(exercise.seen_as(output))
         for slug, output in outputs.items()

@@ -42,7 +42,7 @@ class Secrets:
         answers: Sequence[str] = (),
         bodies: Sequence[str] = (),
     ) -> Secrets:
-        """From solutions with marked regions, and from what these patterns name; `bodies` are files of functions."""
+        """From solutions with marked regions, and from what these patterns name; `bodies` hold right variants."""
         lines: dict[str, str] = {}
         for path in _matching(root, bodies):
             lines |= _body_lines(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
@@ -94,10 +94,11 @@ def _solution_lines(text: str, name: str) -> dict[str, str]:
 
 
 def _body_lines(text: str, name: str) -> dict[str, str]:
-    """The informative lines of all functions, without signatures and docstrings."""
+    """The informative lines of all right variants, without signatures and docstrings."""
     lines, found = text.splitlines(), {}
-    for function in ast.walk(ast.parse(text)):
-        if isinstance(function, ast.FunctionDef):
+    for function in ast.parse(text).body:
+        marks = [ast.unparse(mark) for mark in function.decorator_list] if isinstance(function, ast.FunctionDef) else []
+        if isinstance(function, ast.FunctionDef) and any(mark.startswith("variant(") for mark in marks):
             body = function.body[1:] if ast.get_docstring(function) is not None else function.body
             for number in range(body[0].lineno, (function.end_lineno or 0) + 1) if body else ():
                 short = normalised(lines[number - 1])

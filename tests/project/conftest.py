@@ -142,7 +142,7 @@ def graded(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def table() -> dict[str, Mistake]:
-    return {mistake.slug: mistake for mistake in read_table(ROOT / "solutions" / "mistakes")}
+    return {mistake.slug: mistake for mistake in read_table(ROOT / "solutions" / "exercises")}
 
 
 @pytest.fixture(scope="session")

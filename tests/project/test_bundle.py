@@ -63,7 +63,7 @@ def test_planted_solutions_stop_the_bundle(copy, capsys):
     path.write_text("\n    ".join([path.read_text(), *planted]))
     assert main(["--root", str(copy), "bundle"]) == 1
     errors = capsys.readouterr().err
-    for origin in ("src/attention.py", "variants/attention_steps.py"):
+    for origin in ("src/attention.py", "exercises/attention/pairwise_similarities.py"):
         assert f"is a (near-)copy of the solution at solutions/{origin}" in errors
     assert errors.count("tests/hidden/pretraining/test_predictions_rope.py:") == 2 and "nothing was written" in errors
     assert not (copy / "dist").exists()
@@ -71,7 +71,7 @@ def test_planted_solutions_stop_the_bundle(copy, capsys):
 
 def test_scan_that_would_look_for_nothing_is_an_error(copy, tree):
     path = copy / PLAN
-    path.write_text(path.read_text().replace("solutions/variants", "solutions/variant"))
+    path.write_text(path.read_text().replace("solutions/exercises", "solutions/exercise"))
     with pytest.raises(UserError, match=r"solutions/variant/\*\.py matches no file"):
         bundle.prove(path, copy, tree)
 

@@ -75,7 +75,7 @@ def test_gate_stops_a_mistake_that_is_not_named(gate, table, monkeypatch):
 
 
 def test_gate_judges_a_variant_by_the_courses_that_it_names(root, gate, table):
-    variants = {one.slug: one for one in read_table(root / "solutions/variants", "variant")}
+    variants = {one.slug: one for one in read_table(root / "solutions/exercises", "variant")}
     original = variants["span_corruption.stripped_and_rounded"]
     assert original.courses == ("cs224n",)
     wrong = off(gate(variants=[replace(original, courses=("default",))]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,29 +16,32 @@ from autograder.judging.exercises import EXERCISES
 from autograder.judging.fingerprints import fingerprint
 from autograder.judging.references import Case, Reference, close
 from autograder.proving import make_references
-from autograder.proving.casebook import CASEBOOK, cases_for, strided
+from autograder.proving.cases import strided
+from autograder.proving.knowledge import read_knowledge
+
+KNOWN = read_knowledge(Path(__file__).parents[2] / "solutions/exercises")
+TENSORS = [slug for slug in KNOWN if slug in EXERCISES]
 
 
 def test_making_them_again_gives_the_same_bytes(root, sources, table, course):
     few = [mistake for mistake in table.values() if mistake.exercise in ("self_attention", "attn_scaled")]
     homes = parts_of(root / "tests/public")
-    one, two = (make_references.make(sources, few, course, homes, lambda _: None) for _ in range(2))
+    one, two = (make_references.make(sources, KNOWN, few, course, homes, lambda _: None) for _ in range(2))
     assert one == two
 
 
 @pytest.fixture
 def few_mistakes(repository):
     """A repository whose table of mistakes is short, with references that are up to date: made in a moment."""
-    for path in (repository / "solutions/mistakes").glob("*.py"):
-        if path.stem != "queries":
-            path.unlink()
+    for path in (repository / "solutions/exercises").glob("[!q]*/*.py"):  # all but those of queries
+        path.write_text(path.read_text().replace("@mistake(", "@variant("))
     assert main(["--root", str(repository), "references"]) == 0
     return repository
 
 
-@pytest.mark.parametrize("slug", CASEBOOK)
+@pytest.mark.parametrize("slug", KNOWN)
 def test_hidden_cases_are_many_and_varied(slug):
-    cases = cases_for(slug, "hidden")
+    cases = KNOWN[slug].of("hidden")
     assert len(cases) >= 8
     tensors = [value for case in cases.values() for value in case.values() if isinstance(value, torch.Tensor)]
     if not tensors or slug == "precompute_rotary_emb":
@@ -68,8 +72,8 @@ def test_hidden_inputs_are_no_multiples_of_one_64th():
 
     found = {
         (slug, name, argument)
-        for slug in CASEBOOK
-        for name, case in cases_for(slug, "hidden").items()
+        for slug in KNOWN
+        for name, case in KNOWN[slug].of("hidden").items()
         for argument, value in case.items()
         if isinstance(value, torch.Tensor) and value.is_floating_point() and is_round(value)
     }
@@ -79,7 +83,7 @@ def test_hidden_inputs_are_no_multiples_of_one_64th():
 @pytest.mark.parametrize("part", ["public", "hidden"])
 @pytest.mark.parametrize(
     "slug",
-    [slug for slug in CASEBOOK if slug in EXERCISES and slug not in ("make_causal_mask", "precompute_rotary_emb")],
+    [slug for slug in TENSORS if slug not in ("make_causal_mask", "precompute_rotary_emb")],
 )
 def test_no_half_precision_holds_the_inputs(slug, part):
     """Else code that computes in half precision would pass."""
@@ -88,13 +92,13 @@ def test_no_half_precision_holds_the_inputs(slug, part):
         coarse = [value.to(dtype).to(value.dtype) for dtype in (torch.float16, torch.bfloat16)]
         return all(float((rounded != value).double().mean()) > 0.7 for rounded in coarse)
 
-    cases = [[v for v in case.values() if isinstance(v, torch.Tensor)] for case in cases_for(slug, part).values()]
+    cases = [[v for v in case.values() if isinstance(v, torch.Tensor)] for case in KNOWN[slug].of(part).values()]
     assert sum(any(is_lost(value) for value in case) for case in cases) >= 3
 
 
 @pytest.mark.parametrize("slug", ["pairwise_similarities", "split_heads", "merge_heads", "self_attention"])
 def test_sizes_within_most_cases_are_pairwise_distinct(slug):
-    cases = cases_for(slug, "hidden")
+    cases = KNOWN[slug].of("hidden")
     distinct = [c for c in cases.values() if (s := next(iter(c.values())).shape) and len(set(s)) == len(s)]
     assert len(distinct) >= 0.7 * len(cases)
 

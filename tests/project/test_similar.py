@@ -29,7 +29,7 @@ def given(root, sources):
 @pytest.fixture(scope="module")
 def ways(root, sources):
     """For each exercise, the ways to do it right: None is the solution's. One line in it changed is no other way."""
-    table = [one for one in read_table(root / "solutions" / "variants", "variant") if not one.replaces]
+    table = [one for one in read_table(root / "solutions" / "exercises", "variant") if not one.replaces]
     return {region: [None, *(one for one in table if one.region == region)] for region in sorted(sources.home)}
 
 

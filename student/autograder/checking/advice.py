@@ -11,7 +11,7 @@ from autograder.checking.engine import Outcome
 from autograder.checking.points import Row
 from autograder.checking.wording import inert
 from autograder.judging.diagnosis import TOGETHER
-from autograder.judging.exercises import BUILT_ON, DEFINES
+from autograder.judging.exercises import COMES_AFTER, DEFINES
 from autograder.judging.findings import SPOKEN, Finding
 
 
@@ -96,7 +96,7 @@ def _reason(finding: Finding) -> str:
 
 def _follows_from(slug: str, wrong: Mapping[str, Sequence[Outcome]]) -> set[str]:
     """The failing exercises that make this one fail: their mistake explains it, or it was raised in their lines."""
-    below = {step for step in BUILT_ON.get(slug, ()) if step in wrong}
+    below = {step for step in COMES_AFTER.get(slug, ()) if step in wrong}
     causes = {cause for outcome in wrong[slug] for cause in _causes(outcome)}
     alike = {cause for outcome in wrong[slug] if outcome.finding for cause in outcome.finding.also}
     named = {step for step in below if {c for outcome in wrong[step] for c in _causes(outcome)} & (causes | alike)}
@@ -110,7 +110,7 @@ def _may_follow_from(
     """The failing exercises below this one that may be the reason, if it has no mistake of its own that is known."""
     if any(cause.startswith(f"{slug}.") for outcome in wrong[slug] for cause in _causes(outcome)):
         return set()
-    return {step for step in BUILT_ON.get(slug, ()) if step in wrong and not follows[step]}
+    return {step for step in COMES_AFTER.get(slug, ()) if step in wrong and not follows[step]}
 
 
 def _causes(outcome: Outcome) -> list[str]:

@@ -100,6 +100,7 @@ def encode(reference: Reference) -> bytes:
     tensors: dict[str, Tensor] = {}
     described: list[dict[str, Any]] = []
     slugs = sorted(reference.causes)
+    pairs = sorted(reference.pairs)
     for number, case in enumerate(reference.cases):
         arguments: list[list[Any]] = []
         for name, value in case.arguments.items():
@@ -109,12 +110,13 @@ def encode(reference: Reference) -> bytes:
             else:
                 arguments.append([name, value])
         tensors[f"{number}/out"] = case.expected.contiguous()
-        if case.lookalikes:
-            tensors[f"{number}/as"] = torch.stack(list(case.lookalikes.values()))
+        seen = dict(sorted(case.lookalikes.items()))
+        if seen:
+            tensors[f"{number}/as"] = torch.stack(list(seen.values()))
         tensors |= {f"{number}/grad/{name}": value.contiguous() for name, value in case.gradients.items()}
         if case.cotangent is not None:
             tensors[f"{number}/cotangent"] = case.cotangent.contiguous()
-        alike_to = [slugs.index(slug) for slug in case.lookalikes]
+        alike_to = [slugs.index(slug) for slug in seen]
         raises = dict(sorted(case.raises.items()))
         described.append({"name": case.name, "arguments": arguments, "raises": raises, "as": alike_to})
     header = {
@@ -123,10 +125,10 @@ def encode(reference: Reference) -> bytes:
         "part": reference.part,
         "cases": described,
         "causes": dict(sorted(reference.causes.items())),
-        "pairs": [[slugs.index(one), slugs.index(other)] for one, other in reference.pairs],
+        "pairs": [[slugs.index(one), slugs.index(other)] for one, other in pairs],
     }
     if reference.pairs:
-        tensors["pairs"] = reference.prints
+        tensors["pairs"] = reference.prints[[reference.pairs.index(pair) for pair in pairs]]
     return save(tensors, metadata={"reference": json.dumps(header, ensure_ascii=False)})
 
 
