@@ -40,7 +40,7 @@ def build(
     sources, _ = read_sources(plan, root)
     tree = {target: source.read_bytes() for target, source in sources.items()}
     _refuse_slow(course, tree)
-    tree[f"{OURS}/courses/{course.path.name}"] = course.path.read_bytes()
+    tree |= {f"{OURS}/courses/{name}": path.read_bytes() for name, path in course.files_read.items()}
     if course.asks:
         answers = answers or root / PLACE
         read_answers(answers)  # refuses, in words, if they are missing or broken
@@ -121,7 +121,8 @@ def _pinned(requirements: Path, names: set[str]) -> bytes:
 
 def deadlines(course: Course, tree: Mapping[str, bytes]) -> int:
     """Seconds that the checks can take at worst: every exercise has its deadline in each part that runs its code."""
-    there = [(item, part) for item in course.graded for part in PARTS if f"tests/{part}/test_{item.slug}.py" in tree]
+    checks = {(name.split("/")[1], Path(name).name) for name in tree if name.startswith("tests/")}
+    there = [(item, part) for item in course.graded for part in PARTS if (part, f"test_{item.slug}.py") in checks]
     return sum(item.deadline for item, part in there if item.runs(part)) + course.retries
 
 
