@@ -139,7 +139,7 @@ class _Spread:
         weak_allowed: bool,
     ) -> None:
         self.client, self.address, self.done = client, address, done
-        bundle = packed(setting.folders, setting.course.path, setting.answers)
+        bundle = packed(setting.folders, setting.course, setting.answers)
         named = b"".join(name.encode() + b"\0" + data for name, data in sorted(bundle.items()))
         self.key = hashlib.sha256(named).hexdigest()
         same, self.ask = _sent()

@@ -16,19 +16,22 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from autograder.errors import UserError
 from autograder.files import remove_tree, write_files
 from autograder.grading.dens import make_den, remove_den
 from autograder.running.threads import one_each
 
-COURSE, ANSWERS = "course.toml", "answers.json"
+if TYPE_CHECKING:
+    from autograder.checking.courses import Course  # not at run time: it loads torch
+
+COURSES, ANSWERS = "courses", "answers.json"
 
 
-def packed(folders: Sequence[Path], course: Path, answers: Path | None) -> dict[str, bytes]:
+def packed(folders: Sequence[Path], course: Course, answers: Path | None) -> dict[str, bytes]:
     """All that a grader elsewhere needs beside the package: checks and references, the course, the held-out answers."""
-    files = {COURSE: course.read_bytes()}
+    files = {f"{COURSES}/{name}": path.read_bytes() for name, path in course.files_read.items()}
     if answers is not None and answers.is_file():
         files[ANSWERS] = answers.read_bytes()
     for folder in folders:
@@ -141,7 +144,7 @@ def main() -> None:
 
 
 def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: TextIO) -> None:
-    from autograder.checking.courses import PARTS, read_course
+    from autograder.checking.courses import PARTS, only_course
     from autograder.grading.grade import Examined, Setting, Tree, here, require_isolation
     from autograder.intake.clean_tree import Intake
     from autograder.intake.people import Student
@@ -151,7 +154,7 @@ def serve(bundle: Path, options: Mapping[str, Any], requests: TextIO, answers: T
     folders = tuple(bundle / part for part in PARTS)
     layers = probe()
     require_isolation(layers, bundle, weak_allowed=options["weak_allowed"])
-    course, limits = read_course(str(bundle / COURSE)), Limits(**options["limits"])
+    course, limits = only_course(bundle / COURSES), Limits(**options["limits"])
     setting = Setting(course, layers, limits, folders, 1, answers=bundle / ANSWERS)
 
     def waiting() -> Iterator[Tree]:

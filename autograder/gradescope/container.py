@@ -18,7 +18,7 @@ from autograder.running.threads import one_each
 
 one_each()
 
-from autograder.checking.courses import PARTS, Course, available, read_course  # noqa: E402 (threads come before torch)
+from autograder.checking.courses import PARTS, Course, only_course  # noqa: E402 (threads come before torch)
 from autograder.checking.engine import collect  # noqa: E402
 from autograder.errors import UserError  # noqa: E402
 from autograder.files import write_atomically  # noqa: E402
@@ -35,6 +35,7 @@ from autograder.workers.remote import Limits  # noqa: E402
 
 MIB = 1 << 20
 START, END = 30, 30  # seconds of a run that no exercise may take; half a processor needs half of the first
+COURSES = Path("autograder") / "courses"
 LAST_RESORT = 15  # seconds before the platform would end a run
 OURS = 575 * MIB  # what a run on the solution needs of a container's memory, by benchmarks/gradescope.py
 LEAST = 128 * MIB  # that a worker is given, however small the container
@@ -62,7 +63,7 @@ def main(arguments: list[str]) -> int:
 
 def ready(source: Path) -> str:
     """Everything that a run needs, tried once when the image is built, where a failure is seen by who can help."""
-    course = only_course(source)
+    course = only_course(source / COURSES)
     if course.asks:
         read_answers(source / PLACE)
     found: list[int] = []
@@ -72,7 +73,7 @@ def ready(source: Path) -> str:
 
 
 def run(root: Path, started: float) -> None:
-    course = only_course(root / "source")
+    course = only_course(root / "source" / COURSES)
     end_in_time(course)
     metadata = read_metadata(root / "submission_metadata.json")
     if metadata.trouble:
@@ -104,14 +105,6 @@ def graded(root: Path, course: Course, metadata: Metadata, started: float) -> di
         content = read_result(Path(out) / metadata.student.id / "results.json")
     assert content is not None
     return content
-
-
-def only_course(source: Path) -> Course:
-    folder = source / "autograder" / "courses"
-    names = available(folder)
-    if len(names) != 1:
-        raise UserError(f"{folder} must hold one course file, and holds {len(names)}")
-    return read_course(names[0], folder)
 
 
 def check_folders(source: Path) -> tuple[Path, ...]:

@@ -131,7 +131,7 @@ class _Run:
         self.records: dict[int, Record] = {}
         self.reading = in_a_child(sections(setting.course))
         self.hashes = {
-            "course": digest([setting.course.path]),
+            "course": digest([*setting.course.files_read.values()]),
             "checks": digest(setting.folders),
             "grader": grader_digest(),
             "limits": hashlib.sha256(repr(setting.limits).encode()).hexdigest(),

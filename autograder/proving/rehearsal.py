@@ -11,7 +11,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from autograder.checking.courses import Platform
@@ -45,7 +45,7 @@ def _minutes(bundle: Path) -> int:
     """How long the platform lets this course's runs last."""
     try:
         with zipfile.ZipFile(bundle) as archive:
-            name = next(name for name in archive.namelist() if name.startswith("autograder/courses/"))
+            name = next(name for name in archive.namelist() if PurePath(name).match("autograder/courses/*.toml"))
             table = tomllib.loads(archive.read(name).decode()).get("gradescope", {})
             return int(table.get("minutes", Platform.minutes))
     except FileNotFoundError:

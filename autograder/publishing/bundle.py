@@ -41,7 +41,7 @@ def build(
     sources, _ = read_sources(plan, root)
     tree = {target: source.read_bytes() for target, source in sources.items()}
     _refuse_slow(course, tree)
-    tree[f"{OURS}/courses/{course.path.name}"] = course.path.read_bytes()
+    tree |= {f"{OURS}/courses/{name}": path.read_bytes() for name, path in course.files_read.items()}
     if course.asks:
         answers = answers or root / PLACE
         read_answers(answers)  # refuses, in words, if they are missing or broken

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checking.advice import advice
-from autograder.checking.courses import Course, read_course
+from autograder.checking.courses import Course, course_of_this_tree
 from autograder.checking.engine import Examiner, Outcome, collect
 from autograder.checking.formatting import Memory, Text
 from autograder.checking.points import Row, rows
@@ -37,7 +37,7 @@ def main(arguments: list[str], root: Path) -> int:
     parser.add_argument("--list", action="store_true", help="list the exercises and stop")
     options = parser.parse_args(arguments)
     try:
-        course = read_course("default")
+        course = course_of_this_tree()
         if options.list:
             print("\n".join(f"{item.slug:24} handout {item.handout}" for item in course.graded))
             return 0

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import sys
+import tomllib
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -148,6 +149,20 @@ def table() -> dict[str, Mistake]:
 @pytest.fixture(scope="session")
 def course() -> Course:
     return read_course("default")
+
+
+@pytest.fixture(scope="session")
+def with_deadlines() -> Callable[[Mapping[str, int]], str]:
+    """The text of the default course, with other deadlines for what says nothing of its own: part -> seconds."""
+    text = (ROOT / "autograder/courses/default.toml").read_text()
+    (use,) = (line for line in text.splitlines() if line.startswith("use = "))
+
+    def changed(deadlines: Mapping[str, int]) -> str:
+        sections = [f'\n[[section]]\nuse = "{part}"\n' for part in tomllib.loads(use)["use"]]
+        more = [f"deadline = {deadlines[part]}\n" if part in deadlines else "" for part in tomllib.loads(use)["use"]]
+        return text.replace(use, "") + "".join(map("".join, zip(sections, more, strict=True)))
+
+    return changed
 
 
 CHECKS = (ROOT / "tests" / "public", ROOT / "tests" / "hidden")

@@ -71,10 +71,10 @@ def test_a_module_without_attention_is_carried_by_no_broken_step(carrying, exami
 
 
 def test_the_share_is_a_whole_number_of_per_cent(tmp_path, root):
-    text = (root / "autograder/courses/uw447.toml").read_text()
+    text = (root / "autograder/courses/default.toml").read_text()
     path = tmp_path / "c.toml"
     for share, fine in (("50", True), ("101", False), ("-1", False)):
-        path.write_text(text.replace("hidden = 8 }", f"hidden = 8, carried_forward = {share} }}"))
+        path.write_text(f"{text}\n[change]\nself_attention = {{ carried_forward = {share} }}\n")
         if fine:
             assert read_course(str(path)).items["self_attention"].carried_forward == 50
         else:

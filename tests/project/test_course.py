@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from autograder.checking import courses
 from autograder.checking.courses import available, read_course
+from autograder.checking.engine import collect
 from autograder.errors import UserError
 
 GOOD = """title = "T"
@@ -160,3 +164,197 @@ def test_gradescope_has_its_usual_values_unless_told(tmp_path):
     course = read(tmp_path, text)
     assert (course.gradescope.minutes, course.gradescope.daily_limit) == (20, 3)
     assert [item.visibility for item in course.graded] == ["visible", "hidden", "hidden"]
+
+
+PART = """[[section]]
+title = "One"
+files = ["src/a.py"]
+run = "cells"
+exercises = [
+    { slug = "f", handout = "1.1", public = 1, hidden = 2, notes = ["shape"] },
+    { slug = "g", handout = "1.2", public = 1, deadline = 60 },
+]
+
+[[section]]
+title = "Two"
+files = ["src/b.py"]
+visibility = "hidden"
+exercises = [
+    { slug = "h", handout = "1.3", hidden = 3 },
+]
+"""
+WHOLE = """title = "T"
+use = ["p"]
+
+[totals]
+required = 7
+extra_credit = 0
+"""
+CHOSEN = """title = "T"
+
+[totals]
+required = 9
+extra_credit = 2
+
+[[section]]
+use = "p"
+deadline = 30
+exercises = [
+    { slug = "h", handout = "9", visibility = "visible", threshold = 0.5 },
+    { slug = "f", hidden = 3, files = ["src/c.py"], carried_forward = 50 },
+    { slug = "essay", handout = "2", by = "person", points = 2 },
+    { slug = "g", hidden = 1, extra_credit = true },
+]
+"""
+
+
+def read_with(tmp_path, course, part=PART):
+    (tmp_path / "parts").mkdir(exist_ok=True)
+    (tmp_path / "parts/p.toml").write_text(part)
+    return read(tmp_path, course)
+
+
+def test_a_part_that_is_used_whole_is_as_if_it_were_written_out(tmp_path):
+    used, written = read_with(tmp_path, WHOLE), read(tmp_path, WHOLE.replace('use = ["p"]\n', "") + PART)
+    assert [*used.items] == [*written.items] == ["f", "g", "h"]
+    assert {slug: replace(item, part="") for slug, item in used.items.items()} == written.items
+    assert replace(used, items=written.items, parts={}) == written
+    assert {item.part for item in used.items.values()} == {"p"} and used.parts == {"p": tmp_path / "parts/p.toml"}
+    assert [*used.files_read] == ["c.toml", "parts/p.toml"] and [*written.files_read] == ["c.toml"]
+
+
+def test_a_course_chooses_exercises_of_a_part_and_says_what_is_different(tmp_path):
+    h, f, essay, g = read_with(tmp_path, CHOSEN).items.values()
+    assert [item.slug for item in (h, f, essay, g)] == ["h", "f", "essay", "g"]
+    assert {item.section for item in (h, f, essay, g)} == {"One"} and {item.part for item in (f, essay)} == {"p"}
+    assert (h.handout, h.visibility, h.threshold, h.files, h.run) == ("9", "visible", 0.5, ("src/b.py",), "definitions")
+    assert (f.points, f.files, f.carried_forward, [*f.claims], f.run) == (4, ("src/c.py",), 50, ["shape"], "cells")
+    assert (f.deadline, g.deadline) == (30, 60)  # a section's holds for those that say nothing themselves
+    assert (g.public, g.hidden, g.extra_credit, essay.by) == (1, 1, True, "person")
+
+
+def test_a_course_changes_exercises_of_a_part_that_it_uses_whole(tmp_path):
+    text = WHOLE.replace("= 7", "= 9") + '\n[change]\ng = { hidden = 2, notes = ["dtype"] }\nh = { handout = "4" }\n'
+    course = read_with(tmp_path, text)
+    assert (course.items["g"].points, [*course.items["g"].claims], course.items["h"].handout) == (3, ["dtype"], "4")
+    section = '\n[[section]]\nuse = "p"\ntitle = "All"\ndeadline = 5\n'
+    course = read_with(tmp_path, WHOLE.replace('use = ["p"]\n', "") + section)
+    assert [(item.section, item.deadline) for item in course.items.values()] == [("All", 5), ("All", 60), ("All", 5)]
+
+
+def test_a_file_is_run_one_way_in_parts_and_sections(tmp_path):
+    text = WHOLE.replace("= 7", "= 8") + '\n[[section]]\ntitle = "3"\nfiles = ["src/a.py"]\nexercises = [{ slug = "k", '
+    with pytest.raises(UserError, match=r"c\.toml:\d+: 'run' of '3' is 'cells' for src/a\.py elsewhere"):
+        read_with(tmp_path, text + 'handout = "3", public = 1 }]\n')
+
+
+@pytest.mark.parametrize(
+    ("course", "part", "message"),
+    [
+        (WHOLE.replace("= 7", "= 8"), PART, r"c\.toml:5: 'required' is 8, but the exercises add up to 7"),
+        (WHOLE.replace('"p"', '"q"'), PART, r"c\.toml:2: 'use' names 'q', but the parts are attention, p, pretraining"),
+        (WHOLE.replace('["p"]', "3"), PART, r"c\.toml:2: 'use' must be a list of parts"),
+        (WHOLE.replace('["p"]', '["p", "p"]'), PART, r"c\.toml:2: 'use' names 'p' twice"),
+        (f'{WHOLE}[[section]]\nuse = "p"\n', PART, r"c\.toml:\d: 'slug' 'f' is listed twice"),
+        (WHOLE.replace('use = ["p"]\n', ""), PART, r"c\.toml:1: 'section' is missing"),
+        (CHOSEN.replace('use = "p"', 'use = "q"'), PART, r"c\.toml:8: 'use' of 'q' names 'q', but the parts are"),
+        (
+            CHOSEN.replace('"h"', '"hh"'),
+            PART,
+            r"c\.toml:11: 'slug' 'hh' is no exercise of the part 'p', which has f, g",
+        ),
+        (CHOSEN.replace("deadline = 30", "deadline = 0"), PART, r"c\.toml:11: 'deadline' of 'h' must be a positive"),
+        (CHOSEN.replace("hidden = 3", "hidden = -3"), PART, r"c\.toml:12: 'hidden' of 'f' must not be negative"),
+        (
+            CHOSEN.replace("hidden = 3", "given = true"),
+            PART,
+            r"c\.toml:12: 'given' of 'f' given code carries no points",
+        ),
+        (f"{WHOLE}[change]\nk = {{ hidden = 1 }}\n", PART, r"c\.toml:7: 'change' names 'k', which is no exercise of a"),
+        (
+            f"{CHOSEN}[change]\nf = {{ hidden = 1 }}\n",
+            PART,
+            r"c\.toml:\d+: 'change' names 'f', which is no exercise of",
+        ),
+        (f"{WHOLE}[change]\nf = 3\n", PART, r"c\.toml:8: 'change' of 'f' must say what changes: f = { hidden = 2 }"),
+        (f"{WHOLE}[change]\nf = {{ hiden = 1 }}\n", PART, r"c\.toml:8: 'hiden' of 'f' is not known here"),
+        (f"{WHOLE}[change.f]\nhidden = -1\n", PART, r"c\.toml:\d: 'hidden' of 'f' must not be negative"),
+        (WHOLE, PART.replace("hidden = 2", "hiden = 2"), r"parts/p\.toml:6: 'hiden' of 'f' is not known here"),
+        (WHOLE, PART.replace("hidden = 2", "hidden = 0.5"), r"parts/p\.toml:6: 'hidden' of 'f' must be a whole number"),
+        (CHOSEN, PART.replace("deadline = 60", "deadline = 0"), r"parts/p\.toml:7: 'deadline' of 'g' must be a posit"),
+        (WHOLE, PART.replace('handout = "1.2", ', ""), r"parts/p\.toml:7: 'handout' of 'g' is missing"),
+        (CHOSEN, PART.replace('handout = "1.2", ', ""), r"parts/p\.toml:7: 'handout' of 'g' is missing"),
+        (WHOLE, PART.replace('files = ["src/b.py"]\n', ""), r"parts/p\.toml:14: 'files' of 'h' is missing: where may"),
+        (WHOLE, PART.replace('"hidden"', '"no"'), r"parts/p\.toml:\d+: 'visibility' of 'h' is 'no', must be one of"),
+        (WHOLE, PART.replace('"cells"', '"cell"'), r"parts/p\.toml:2: 'run' of 'One' is 'cell', must be one of"),
+        (WHOLE, PART.replace('"h"', '"f"'), r"parts/p\.toml:15: 'slug' 'f' is listed twice"),
+        (WHOLE, f"title = 3\n{PART}", r"parts/p\.toml:1: 'title' is not known here; known are section"),
+        (WHOLE, "", r"parts/p\.toml:1: 'section' is missing"),
+        (WHOLE, "section = []\n", r"parts/p\.toml:1: 'section' must list the exercises of the part"),
+        (WHOLE, PART.replace("[[section]]", "[[section]"), r"parts/p\.toml: .*line 1"),
+        (WHOLE, PART.replace('title = "One"', 'use = "attention"'), r"parts/p\.toml:2: 'use' is not known here"),
+        (WHOLE, PART.replace('title = "One"\n', ""), r"parts/p\.toml:\d+: 'title' is missing"),
+        (
+            WHOLE,
+            PART.replace('{ slug = "h", handout = "1.3", hidden = 3 }', "3"),
+            r"p\.toml:\d+: 'exercises' of 'Two' m",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_of_the_file_that_says_it(tmp_path, course, part, message):
+    with pytest.raises(UserError, match=message) as error:
+        read_with(tmp_path, course, part)
+    assert "\n" not in str(error.value)
+
+
+def test_a_claim_that_there_is_not_is_said_of_the_file_that_names_it(tmp_path, root):
+    folders = [root / "tests/public", root / "tests/hidden"]
+    part = PART.replace('"f"', '"split_heads"').replace('"g"', '"attn_scaled"').replace('"h"', '"merge_heads"')
+    changes = '\n[change]\nsplit_heads = { notes = ["nothing"] }\nmerge_heads = { hidden = 3 }\n'
+    cases = {
+        r"parts/p\.toml: 'split_heads' has no claim 'shape'": read_with(tmp_path, WHOLE, part),
+        r"c\.toml: 'split_heads' has no claim 'nothing'": read_with(tmp_path, WHOLE + changes, part),
+    }
+    short = part.replace(', notes = ["shape"]', "").replace("hidden = 3", "hidden = 1")
+    cases[r"parts/p\.toml: the further claims of 'merge_heads' take 1 of its 1 hidden points"] = read_with(
+        tmp_path, WHOLE.replace("= 7", "= 5"), short
+    )
+    cases[r"c\.toml: the further claims of 'split_heads' take 1 of its 1 hidden points"] = read_with(
+        tmp_path, WHOLE.replace("= 7", "= 6") + "\n[change]\nsplit_heads = { hidden = 1 }\n",
+        short.replace("hidden = 1", "hidden = 3"),
+    )  # fmt: skip
+    for message, course in cases.items():
+        with pytest.raises(UserError, match=message):
+            collect(folders, lambda examiner, course=course: examiner.fits(course))
+
+
+def test_the_points_of_uw_are_those_of_the_original():
+    """CONTRACTS 9: 1.2 10, 1.3 10, 1.4 5 extra or 10, 2.1 20, 2.2 20, 3 40."""
+    for name, keys, extra in (("uw447", 5, True), ("uw517", 10, False)):
+        course = read_course(name)
+        by_chapter: dict[str, int] = {}
+        for item in course.items.values():
+            chapter = item.handout if item.part == "queries" else item.part or item.slug
+            by_chapter[chapter] = by_chapter.get(chapter, 0) + item.points
+        assert by_chapter == {
+            **{"1.2": 10, "1.3": 10, "1.4": keys, "attention": 20},
+            **{"written_experiments": 20, "sentiment": 40},
+        }
+        assert {item.handout for item in course.items.values() if item.extra_credit} == ({"1.4"} if extra else set())
+        assert {item.slug: item.by for item in course.items.values() if item.by != "grader"} == {
+            **dict.fromkeys(("written123", "written133", "written143", "written_experiments"), "person"),
+            "sentiment": "coming",
+        }
+
+
+def test_a_tree_with_one_course_uses_it_and_the_repository_the_usual_one(tmp_path, monkeypatch):
+    assert courses.course_of_this_tree().name == "default"
+    monkeypatch.setattr(courses, "FOLDER", tmp_path)
+    monkeypatch.setattr(courses.available, "__defaults__", (tmp_path,))
+    with pytest.raises(UserError, match=r"must hold one course file, and holds 0"):
+        courses.course_of_this_tree()
+    (tmp_path / "mine.toml").write_text(GOOD)
+    assert courses.course_of_this_tree().name == "mine"
+    (tmp_path / "other.toml").write_text(GOOD)
+    with pytest.raises(UserError, match=r"must hold one course file, and holds 2"):
+        courses.course_of_this_tree()

@@ -279,7 +279,7 @@ def test_a_renamed_notebook_earns_the_same_and_an_unknown_one_is_for_a_person(ro
     assert main(["--root", str(root), "grade", *paths, *arguments]) == 1  # somebody must look at one of them
     found = {name: json.loads((tmp_path / f"out/{name}/results.json").read_text()) for name in files}
     scores = {name: content["score"] for name, content in found.items()}
-    assert scores == {"exact": 42, "copied": 42, "renamed": 42, "nested": 42, "both": 62, "unknown": 20}
+    assert scores == {"exact": 20, "copied": 20, "renamed": 20, "nested": 20, "both": 40, "unknown": 20}
     assert "read 'Copy of A2S2.ipynb' as A2S2.ipynb" in found["copied"]["output"]
     assert "opened 'inner.zip', a zip inside the submission" in found["nested"]["output"]
     trouble = found["unknown"]["extra_data"]["could_not_grade"]

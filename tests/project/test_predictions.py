@@ -337,8 +337,8 @@ def test_without_answers_nobody_is_blamed_and_with_others_all_is_graded_again(gr
 def test_a_grader_elsewhere_has_the_answers_too(root, trained, answers):
     """As on a cluster: all that it needs travels with the first submission."""
     folders = (root / "tests/public", root / "tests/hidden")
-    bundle = packed(folders, read_course("cs224n").path, answers)
-    assert not {ANSWERS} & set(packed(folders, read_course("cs224n").path, answers.parent / "none.json"))
+    bundle = packed(folders, read_course("cs224n"), answers)
+    assert not {ANSWERS} & set(packed(folders, read_course("cs224n"), answers.parent / "none.json"))
     server = Server(bundle, asdict(Limits()), weak_allowed=False)
     try:
         assert not (server.bundle / ANSWERS).stat().st_mode & 0o077

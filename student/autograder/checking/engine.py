@@ -103,9 +103,8 @@ class Examiner:
             known = {check.name for part in PARTS for check in self._checks.get((item.slug, part), ())}
             for name in item.claims:
                 if known and name not in known:
-                    raise UserError(
-                        f"{course.path}: '{item.slug}' has no claim '{name}'; it has {', '.join(sorted(known))}"
-                    )
+                    where = course.file_of(item, "notes", "further")
+                    raise UserError(f"{where}: '{item.slug}' has no claim '{name}'; it has {', '.join(sorted(known))}")
             for part in PARTS:
                 taken = sum(
                     worth.points_of(part)
@@ -114,7 +113,7 @@ class Examiner:
                 )
                 if taken and item.points_of(part) and taken >= item.points_of(part):
                     raise UserError(
-                        f"{course.path}: the further claims of '{item.slug}' take {taken} of its "
+                        f"{course.file_of(item, part)}: the further claims of '{item.slug}' take {taken} of its "
                         f"{item.points_of(part)} {part} points, and the core is left with none; name some of them in "
                         "'notes', or give the exercise more points"
                     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from autograder.checking.courses import PARTS, Course, read_course
+from autograder.checking.courses import PARTS, Course, course_of_this_tree
 from autograder.checking.engine import Examiner, Sitting, collect
 from autograder.checking.points import Row, rows
 from autograder.checking.wording import WIDTH
@@ -60,7 +60,7 @@ class Grader:
 
     def __init__(self, names: dict[str, Any], otter: _Otter | None = None) -> None:
         self._names, self._otter = names, otter
-        self._questions = questions(read_course("default"))
+        self._questions = questions(course_of_this_tree())
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or self._otter is None:
@@ -121,7 +121,7 @@ _latest: dict[str, Row] = {}  # by exercise: what its public checks said when th
 
 
 def _examined(slug: str, part: str, names: Names) -> Row:
-    course = read_course("default")
+    course = course_of_this_tree()
     if part not in _examiners:
         folders = [HOME / "tests" / side for side in PARTS[: PARTS.index(part) + 1]]  # hidden checks claim the same
         collect(folders, lambda examiner: _examiners.__setitem__(part, examiner))
