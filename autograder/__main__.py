@@ -1,4 +1,4 @@
-"""python -m autograder COMMAND: grade | release | references | verify | bundle | simulate | data."""
+"""python -m autograder COMMAND: grade | release | list | references | verify | bundle | simulate | data."""
 
 from __future__ import annotations
 
@@ -154,6 +154,9 @@ def _parser() -> argparse.ArgumentParser:
     release.add_argument("--prune", action="store_true", help="delete files in student/ that release did not make")
     release.set_defaults(run=_release)
 
+    overview = commands.add_parser("list", help="show parts, exercises, points and courses as a table")
+    overview.set_defaults(run=_list)
+
     references = commands.add_parser("references", help="compute the reference files from solutions/")
     references.add_argument("--check", action="store_true", help="change nothing; fail if they are not up to date")
     references.set_defaults(run=_references)
@@ -257,6 +260,15 @@ def _release(options: argparse.Namespace) -> int:
         for name, content in release.otter_zips(plan, tree, options.root / "tests" / "hidden").items():
             write_atomically(dist / name, content)
             print(f"{dist / name}: {len(content):,} bytes; holds hidden checks, for staff only")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    from autograder.checking.courses import available, read_course
+    from autograder.publishing.overview import overview
+
+    folder = options.root / "autograder" / "courses"
+    print(overview([read_course(name, folder) for name in available(folder)]))
     return 0
 
 
