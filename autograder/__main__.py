@@ -1,4 +1,4 @@
-"""python -m autograder COMMAND: grade | release | references | verify | bundle | simulate | data."""
+"""python -m autograder COMMAND: grade | release | list | references | verify | bundle | simulate | data."""
 
 from __future__ import annotations
 
@@ -141,12 +141,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     grade.set_defaults(run=_grade)
 
-    release = commands.add_parser("release", help="make student/ from solutions/, and prove it")
+    release = commands.add_parser("release", help="make what students get from solutions/, and prove it")
+    release.add_argument(
+        "--course", help="a course's name, or a .toml file: only its parts, in dist/NAME/ (default: all, in student/)"
+    )
+    release.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="write student/ and the zips into this folder instead"
+    )
     release.add_argument("--check", action="store_true", help="change nothing; fail if student/ is not up to date")
-    release.add_argument("--zip", action="store_true", help="also write dist/student.zip")
-    release.add_argument("--otter", action="store_true", help="also write Otter's own autograders, dist/otter-*.zip")
+    release.add_argument("--zip", action="store_true", help="also write student.zip, in dist/ or dist/NAME/")
+    release.add_argument("--otter", action="store_true", help="also write Otter's own autograders, otter-*.zip, there")
     release.add_argument("--prune", action="store_true", help="delete files in student/ that release did not make")
     release.set_defaults(run=_release)
+
+    overview = commands.add_parser("list", help="show parts, exercises, points and courses as a table")
+    overview.set_defaults(run=_list)
 
     references = commands.add_parser("references", help="compute the reference files from solutions/")
     references.add_argument("--check", action="store_true", help="change nothing; fail if they are not up to date")
@@ -222,29 +231,44 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _release(options: argparse.Namespace) -> int:
+    from autograder.checking.courses import USUAL, read_course
     from autograder.files import write_atomically
     from autograder.publishing import release
 
-    plan = release.read_plan(options.root / "solutions" / "release.toml", options.root)
+    courses, plan_file = options.root / "autograder" / "courses", options.root / "solutions" / "release.toml"
+    course = read_course(options.course or USUAL, courses)
+    plan = release.read_plan(plan_file, options.root, course)
     tree = release.build(plan)
     if wrong := release.prove(plan, tree):
         return _complain("the release is not fit to go out; nothing was written", wrong)
-    student = options.root / "student"
+    dist = options.out or options.root / "dist" / (course.name if options.course else "")
+    student = options.root / "student" if not (options.course or options.out) else dist / "student"
+    shown = "student/" if student == options.root / "student" else f"{student}/"
     if options.check:
         if wrong := release.differences(student, tree):
-            return _complain("student/ is not up to date; run 'python -m autograder release'", wrong)
-        print(f"student/ is up to date: {len(tree)} files")
+            more = "".join(f" --{key} {value}" for key in ("course", "out") if (value := getattr(options, key)))
+            return _complain(f"{shown} is not up to date; run 'python -m autograder release{more}'", wrong)
+        print(f"{shown} is up to date: {len(tree)} files")
     else:
         changed = release.write(student, tree, prune=options.prune)
-        print(f"student/: {len(tree)} files, {len(changed)} changed")
+        print(f"{shown}: {len(tree)} files, {len(changed)} changed")
     if options.zip:
-        path = options.root / "dist" / "student.zip"
+        path = dist / "student.zip"
         release.write_zip(path, tree)
         print(f"{path}: {path.stat().st_size:,} bytes")
     if options.otter:
         for name, content in release.otter_zips(plan, tree, options.root / "tests" / "hidden").items():
-            write_atomically(options.root / "dist" / name, content)
-            print(f"{options.root / 'dist' / name}: {len(content):,} bytes; holds hidden checks, for staff only")
+            write_atomically(dist / name, content)
+            print(f"{dist / name}: {len(content):,} bytes; holds hidden checks, for staff only")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    from autograder.checking.courses import available, read_course
+    from autograder.publishing.overview import overview
+
+    folder = options.root / "autograder" / "courses"
+    print(overview([read_course(name, folder) for name in available(folder)]))
     return 0
 
 
@@ -313,25 +337,22 @@ def _verify(options: argparse.Namespace) -> int:
     from autograder.proving.gate import Line, table_text, verify
     from autograder.proving.knowledge import FOLDER
     from autograder.proving.mistakes import read_table
-    from autograder.publishing import release
+    from autograder.proving.releases import prove_releases
     from autograder.publishing.terms import answers_file
 
     torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
     started = time.monotonic()
     solutions = options.root / "solutions"
-    plan = release.read_plan(solutions / "release.toml", options.root)
-    tree = release.build(plan)
-    wrong = release.prove(plan, tree) or release.differences(options.root / "student", tree)
-    lines = [
-        Line("release is fit and up to date", "no difference", f"{len(wrong)} differences", not wrong, tuple(wrong[:5]))
-    ]
+    folder = options.root / "autograder" / "courses"
+    courses = [read_course(name, folder) for name in available(folder)]
+    with _Progress() as told:
+        lines = prove_releases(options.root, courses, told)
     made = _make_references(options.root)
     wrong, _ = make_references.differences(options.root / "tests", made)
     lines.append(
         Line("references are up to date", "no difference", f"{len(wrong)} differences", not wrong, tuple(wrong[:5]))
     )
     table, variants = read_table(solutions / FOLDER), read_table(solutions / FOLDER, "variant")
-    courses = [read_course(name) for name in available()]
     folders = [options.root / "tests" / part for part in PARTS]
     with _Progress() as told:
         answers, jobs = supplied(answers_file(options.root / "data")), max(1, options.jobs)

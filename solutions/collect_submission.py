@@ -7,18 +7,9 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-RESULTS = [
-    "vanilla.model.params",
-    "vanilla.nopretrain.dev.predictions",
-    "vanilla.nopretrain.test.predictions",
-    "london_baseline_accuracy.txt",
-    "vanilla.finetune.params",
-    "vanilla.pretrain.dev.predictions",
-    "vanilla.pretrain.test.predictions",
-    "rope.finetune.params",
-    "rope.pretrain.dev.predictions",
-    "rope.pretrain.test.predictions",
-]
+RESULTS: dict[str, str] = {  # handed in beside src/ and notebooks/: the file, and where the handout asks for it
+    # FILES OF THE COURSE
+}
 
 
 def main() -> int:
@@ -34,7 +25,8 @@ def main() -> int:
     print(f"submission.zip: {len(there)} files")
     missing = [path.name for path in results if not path.is_file()]
     if missing:
-        print(f"not in it, because not there yet: {', '.join(missing)}; see handout 3.4", file=sys.stderr)
+        sections = " and ".join(sorted({RESULTS[name] for name in missing}))
+        print(f"not in it, because not there yet: {', '.join(missing)}; see handout {sections}", file=sys.stderr)
     return 1 if missing else 0
 
 

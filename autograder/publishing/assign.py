@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.checking.courses import PARTS, Course, Item, read_course
+from autograder.checking.courses import PARTS, Course, Item
 from autograder.errors import UserError
 from autograder.files import write_files
 from autograder.publishing.masters import Cell
@@ -102,16 +102,18 @@ class Assigned:
     zip: Mapping[str, bytes]  # all files of Otter's zip; empty unless it was asked for
 
 
-def assign(name: str, cells: Sequence[Cell], support: Mapping[str, bytes] | None = None) -> Assigned:
+def assign(name: str, cells: Sequence[Cell], course: Course, support: Mapping[str, bytes] | None = None) -> Assigned:
     """Run `otter assign` on a master. With `support` (what the checks need), Otter's zip is made, too."""
-    return _assigned(name, tuple(cells), None if support is None else tuple(sorted(support.items())))
+    master = _master(cells, course, CONFIG + (ZIP_CONFIG if support else "generate: false\n"))
+    return _assigned(name, tuple(cells), master, None if support is None else tuple(sorted(support.items())))
 
 
 @cache  # by content: a process that releases twice runs Otter once
-def _assigned(name: str, cells: tuple[Cell, ...], support: tuple[tuple[str, bytes], ...] | None) -> Assigned:
+def _assigned(
+    name: str, cells: tuple[Cell, ...], master: bytes, support: tuple[tuple[str, bytes], ...] | None
+) -> Assigned:
     with tempfile.TemporaryDirectory(prefix="assign-") as temporary:
         folder = Path(temporary)
-        master = _master(cells, read_course("default"), CONFIG + (ZIP_CONFIG if support else "generate: false\n"))
         write_files(folder, {f"{name}.ipynb": master, **dict(support or ())})
         _run_otter(folder, f"{name}.ipynb")
         made = folder / "made"

@@ -9,7 +9,7 @@ import json
 import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from torch import Tensor
@@ -31,6 +31,8 @@ class Secrets:
     lines: Mapping[str, str]  # normalised solution line -> where it stands
     texts: Mapping[str, str]  # piece of text -> where it comes from
     tensors: Mapping[bytes, str]  # bytes of a hidden tensor -> where it comes from
+    # Normalised line -> where it comes from, or ''. Most lines stand in several files, and in every course's release.
+    seen: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     def read(
@@ -155,7 +157,6 @@ def normalised(line: str) -> str:
 def leaks(tree: Mapping[str, bytes], secrets: Secrets) -> list[str]:
     """Every secret that is found in a tree, one line each."""
     found = []
-    seen: dict[str, str] = {}  # normalised line -> where it comes from, or ''; most lines stand in several files
     for name, content in tree.items():
         for tensor, origin in secrets.tensors.items():
             if tensor in content:
@@ -163,7 +164,7 @@ def leaks(tree: Mapping[str, bytes], secrets: Secrets) -> list[str]:
         if b"\0" in content:
             continue
         for place, text in _texts(name, content):
-            found += _found_in(place, text, secrets, seen)
+            found += _found_in(place, text, secrets)
     return found
 
 
@@ -200,15 +201,15 @@ def notebook_code(content: bytes) -> str:
     return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code") + "\n"
 
 
-def _found_in(place: str, text: str, secrets: Secrets, seen: dict[str, str]) -> list[str]:
+def _found_in(place: str, text: str, secrets: Secrets) -> list[str]:
     found = [f"{place} holds text of {origin}" for secret, origin in secrets.texts.items() if secret in text]
     for number, line in enumerate(text.splitlines(), start=1):
-        if re.search(r"\b(BEGIN|END) SOLUTION\b", line) and not place.startswith("autograder/"):
+        if re.search(r"\b(BEGIN|END) (SOLUTION|PART|WITHOUT)\b", line) and not place.startswith("autograder/"):
             found.append(f"{place}:{number} holds a marker")
         short = normalised(line)
-        if short not in seen:
-            seen[short] = _copy_of(short, secrets.lines)
-        if origin := seen[short]:
+        if short not in secrets.seen:
+            secrets.seen[short] = _copy_of(short, secrets.lines)
+        if origin := secrets.seen[short]:
             found.append(f"{place}:{number} is a (near-)copy of the solution at {origin}")
     return found
 

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from autograder.files import write_files
@@ -57,35 +57,40 @@ def _interface(tree: ast.Module) -> dict[str, str]:
 
 
 def imports(tree: Mapping[str, bytes]) -> list[str]:
-    """Import every module of the student's own, with nothing else of this project in reach.
+    """Import every module of the student's own, with nothing else of this project in reach."""
+    modules = [name for name in tree if name.startswith(IMPORTED) and name.endswith(".py")]
+    modules += ["autograder/selfcheck/command.py"] if "autograder/selfcheck/command.py" in tree else []
+    wrong = alone_with(tree, lambda folder: _import_all(folder, modules))
+    return ["importing the release ended the process"] if wrong is None else wrong
+
+
+def alone_with(tree: Mapping[str, bytes], job: Callable[[Path], list[str]]) -> list[str] | None:
+    """The lines that `job` returns where a release lies, and nothing else of this project; None if it never returns.
 
     A forked child does it: torch, which takes seconds to load, is there already.
     """
-    modules = [name for name in tree if name.startswith(IMPORTED) and name.endswith(".py")]
-    modules += ["autograder/selfcheck/command.py"] if "autograder/selfcheck/command.py" in tree else []
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
-        write_files(Path(folder), tree)
-        report = Path(folder) / "report"
+        place, report = Path(folder) / "release", Path(folder) / "report"
+        write_files(place, tree)
         sys.stdout.flush()
         sys.stderr.flush()
         child = os.fork()
         if not child:
             try:
-                report.write_text("\n".join(_import_all(Path(folder), modules)) + "\nend", encoding="utf-8")
+                _leave_this_project(place)
+                report.write_text("\n".join(job(place)) + "\nend", encoding="utf-8")
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
         lines = report.read_text(encoding="utf-8").splitlines() if report.is_file() else []
-    if lines[-1:] != ["end"]:
-        return ["importing the release ended the process"]
-    return [line for line in lines[:-1] if line]
+    return [line for line in lines[:-1] if line] if lines[-1:] == ["end"] else None
 
 
-def _import_all(folder: Path, modules: list[str]) -> list[str]:
+def _leave_this_project(folder: Path) -> None:
+    """Drop it from the path and from memory: the release must do with its own files."""
     os.chdir(folder)
     home = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
     sys.dont_write_bytecode = True
-    # Drop this project from the path and from memory: the release must do with its own files.
     sys.path[:] = [
         str(folder / "src"),
         str(folder),
@@ -93,6 +98,9 @@ def _import_all(folder: Path, modules: list[str]) -> list[str]:
     ]
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
         del sys.modules[name]
+
+
+def _import_all(folder: Path, modules: list[str]) -> list[str]:
     wrong = []
     for name in modules:
         spec = importlib.util.spec_from_file_location(Path(name).stem, folder / name)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.checking.courses import OF_PARTS, USUAL, Course, available, read_course
 from autograder.checking.places import REFERENCES, slug_of
 from autograder.errors import UserError
 from autograder.files import write_atomically, write_files, zipped
@@ -17,48 +19,72 @@ from autograder.publishing.assign import FIRST, Assigned, assign
 from autograder.publishing.leaks import Secrets, leaks, notebook_code
 from autograder.publishing.masters import Cell
 from autograder.publishing.parallel import imports, parallels
+from autograder.publishing.passages import selected
 
 TEXT = (".py", ".md", ".toml", ".txt")
+CODE = (".py", ".ipynb")  # what is handed in whatever the course asks for
 IGNORED = {"__pycache__", ".DS_Store"}
+_HANDED_IN = re.compile(r"^([ ]*)# FILES OF THE COURSE\n", re.MULTILINE)  # a line that stands for a list of them
 
 
 @dataclass(frozen=True)
 class Plan:
     """The allow-list: target name in the student tree -> source file, and what must stay secret."""
 
+    course: Course
+    parts: frozenset[str]  # all that there are
     sources: Mapping[str, Path]
     masters: Mapping[str, Path]  # of the notebooks, which are made, not copied
     modules: Mapping[str, Path]  # by name: where masters include definitions from
     secrets: Secrets
 
+    def text(self, path: Path) -> str:
+        """What a file says to this course, solutions and all."""
+        return selected(path.read_text(encoding="utf-8"), str(path), self.course.parts, self.parts)
 
-def read_plan(path: Path, root: Path) -> Plan:
-    """Read release.toml; patterns that match nothing are an error, so that nothing is lost silently."""
+
+def read_plan(path: Path, root: Path, course: Course | None = None, secrets: Secrets | None = None) -> Plan:
+    """Read release.toml for a course; patterns that match nothing are an error, so that nothing is lost silently.
+
+    `secrets` are those of another plan, which are the same: all solutions, also those of parts that this course does
+    not use. It may not give those away either.
+    """
+    folder = root / "autograder" / "courses"
+    course = course or read_course(USUAL, folder)
+    parts = frozenset([*available(folder / OF_PARTS), *course.parts])
     try:
-        sources, data = read_sources(path, root)
+        sources, data = read_sources(path, root, course, parts)
         notebooks = data["notebooks"]
         masters = {
-            f"{notebooks['to']}/{master.stem}.ipynb": master for master in _found(path, root, notebooks["masters"])
+            f"{notebooks['to']}/{master.stem}.ipynb": master
+            for entry in notebooks["masters"]
+            if _wanted(path, entry, course, parts)
+            for master in _found(path, root, entry["file"])
         }
         modules = {module.stem: module for module in _found(path, root, notebooks["modules"])}
-        secret = data["secret"]
-        secrets = Secrets.read(
-            root,
-            solutions=[*sources.values(), *masters.values()],
-            **{key: list(secret[key]) for key in ("checks", "references", "answers")},
-        )
+        secret = {key: list(data["secret"][key]) for key in ("solutions", "checks", "references", "answers")}
     except (KeyError, TypeError) as error:
         raise UserError(f"{path}: wrong or missing key {error}") from None
-    return Plan(sources, masters, modules, secrets)
+    solutions = [found for pattern in secret.pop("solutions") for found in _found(path, root, pattern)]
+    secrets = secrets or Secrets.read(root, solutions=solutions, **secret)
+    sources |= {f"autograder/courses/{name}": file for name, file in course.files_read.items()}
+    return Plan(course, parts, sources, masters, modules, secrets)
 
 
-def read_sources(path: Path, root: Path) -> tuple[dict[str, Path], dict[str, Any]]:
-    """The allow-list of a .toml file, target name -> source file, and all that the file says."""
+def read_sources(
+    path: Path, root: Path, course: Course | None = None, parts: Collection[str] = ()
+) -> tuple[dict[str, Path], dict[str, Any]]:
+    """The allow-list of a .toml file, target name -> source file, and all that the file says.
+
+    With a course: only what is for its parts, and {exercise} in a pattern stands for each of its exercises.
+    """
     sources: dict[str, Path] = {}
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         for entry in data["copy"]:
-            for pattern in entry["files"]:
+            if course is not None and not _wanted(path, entry, course, parts):
+                continue
+            for pattern in _for_each_exercise(entry["files"], course):
                 for source in _found(path, root, f"{entry['from']}/{pattern}"):
                     name = source.relative_to(root / entry["from"])
                     if name.as_posix() not in entry.get("except", ()):
@@ -72,6 +98,23 @@ def read_sources(path: Path, root: Path) -> tuple[dict[str, Path], dict[str, Any
     return sources, data
 
 
+def _wanted(path: Path, entry: Mapping[str, Any], course: Course, parts: Collection[str]) -> bool:
+    """Is an entry for this course: for all, or for a part that it uses?"""
+    named = entry.get("part", [])
+    names = [named] if isinstance(named, str) else named
+    if strange := [name for name in names if name not in parts]:
+        raise UserError(f"{path}: 'part' names '{strange[0]}'; the parts are {', '.join(sorted(parts))}")
+    return not names or any(name in course.parts for name in names)
+
+
+def _for_each_exercise(patterns: Sequence[str], course: Course | None) -> Iterator[str]:
+    for pattern in patterns:
+        if course is None or "{exercise}" not in pattern:
+            yield pattern
+        else:
+            yield from (pattern.replace("{exercise}", item.slug) for item in course.graded)
+
+
 def _found(path: Path, root: Path, pattern: str) -> list[Path]:
     found = sorted(root.glob(pattern))
     if not found:
@@ -83,15 +126,33 @@ def build(plan: Plan) -> dict[str, bytes]:
     """Every file of the student tree, by name, in order."""
     tree: dict[str, bytes] = {}
     for target, source in sorted(plan.sources.items()):
-        content = source.read_bytes()
-        if target.endswith(TEXT):
-            text = content.decode("utf-8")
-            content = regions.stubbed(text, str(source)).encode() if regions.regions(text, str(source)) else content
-        tree[target] = content
+        tree[target] = _shipped(plan, target, source).encode() if target.endswith(TEXT) else source.read_bytes()
     for target, made in assigned(plan).items():
         tree[target] = made.notebook
         tree |= {f"{Path(target).parent.as_posix()}/tests/{name}": test for name, test in made.tests.items()}
     return dict(sorted(tree.items()))
+
+
+def _shipped(plan: Plan, target: str, source: Path) -> str:
+    """A text as students of the course get it. Our own modules hold no passages, only talk of their markers."""
+    text = source.read_text(encoding="utf-8") if target.startswith("autograder/") else plan.text(source)
+    text = regions.stubbed(text, str(source)) if regions.regions(text, str(source)) else text
+    return _HANDED_IN.sub(lambda found: _handed_in(plan.course, found[1]), text)
+
+
+def _handed_in(course: Course, indent: str) -> str:
+    """What the course asks for beside code and notebooks: file, and the section of the handout that says how."""
+    files = {file: item.handout for item in course.graded for file in item.files if not file.endswith(CODE)}
+    return "".join(f'{indent}"{file}": "{handout}",\n' for file, handout in files.items())
+
+
+def solved(plan: Plan) -> dict[str, bytes]:
+    """The files of the student tree that students change, with every answer in its place."""
+    texts = {
+        target: (plan.text(source), str(source)) for target, source in plan.sources.items() if target[:4] == "src/"
+    }
+    files = {target: regions.replaced(text, path, {}).encode() for target, (text, path) in texts.items()}
+    return files | {target: made.solved for target, made in assigned(plan).items()}
 
 
 def assigned(plan: Plan, support: Callable[[list[Cell]], Mapping[str, bytes]] | None = None) -> dict[str, Assigned]:
@@ -99,16 +160,16 @@ def assigned(plan: Plan, support: Callable[[list[Cell]], Mapping[str, bytes]] | 
 
     def run(target: str) -> Assigned:
         cells = masters.cells(_expanded(plan, target), str(plan.masters[target]))
-        return assign(Path(target).stem, cells, support(cells) if support else None)
+        return assign(Path(target).stem, cells, plan.course, support(cells) if support else None)
 
     with ThreadPoolExecutor() as pool:  # Otter takes seconds for each
         return dict(zip(plan.masters, pool.map(run, plan.masters), strict=True))
 
 
 def _expanded(plan: Plan, target: str) -> str:
-    modules = {name: path.read_text(encoding="utf-8") for name, path in plan.modules.items()}
+    modules = {name: plan.text(path) for name, path in plan.modules.items()}
     master = plan.masters[target]
-    return masters.expanded(master.read_text(encoding="utf-8"), str(master), modules)
+    return masters.expanded(plan.text(master), str(master), modules)
 
 
 def otter_zips(plan: Plan, tree: Mapping[str, bytes], hidden: Path) -> dict[str, bytes]:
@@ -134,7 +195,8 @@ def prove(plan: Plan, tree: Mapping[str, bytes]) -> list[str]:
     wrong = []
     for target, source in plan.sources.items():
         if target.endswith(".py"):
-            wrong += parallels(target, source.read_text(encoding="utf-8"), tree[target].decode())
+            ours = source.read_text(encoding="utf-8") if target.startswith("autograder/") else plan.text(source)
+            wrong += parallels(target, ours, tree[target].decode())
     for target in plan.masters:
         solution, stub = _expanded(plan, target), notebook_code(tree[target]).replace(FIRST, "", 1)
         wrong += parallels(target, solution, stub)

@@ -158,6 +158,7 @@ def self_attention(Q: Tensor, K: Tensor, V: Tensor, n_heads: int = 1, causal: bo
     # END SOLUTION self_attention
 
 
+# BEGIN PART pretraining
 def precompute_rotary_emb(dim: int, max_positions: int) -> Tensor:
     """Tabulate the rotations of RoPE: position p turns pair i by the angle p * θ_i.
 
@@ -234,3 +235,6 @@ class CausalSelfAttention(nn.Module):
         y = merge_heads(compute_outputs(self.attn_drop(attn_softmax(A)), v))  # (batch, tokens, n_embd)
         return self.resid_drop(self.proj(y))
         # END SOLUTION causal_self_attention
+
+
+# END PART pretraining

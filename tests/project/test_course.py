@@ -9,7 +9,14 @@ import pytest
 from autograder.checking import courses
 from autograder.checking.courses import available, read_course
 from autograder.checking.engine import collect
+from autograder.classroom.server import packed
 from autograder.errors import UserError
+from autograder.files import write_files, zipped
+from autograder.grading.grade import Setting, _Run
+from autograder.isolation.layers import WEAK
+from autograder.proving import rehearsal
+from autograder.publishing import bundle
+from autograder.workers.remote import Limits
 
 GOOD = """title = "T"
 
@@ -358,3 +365,27 @@ def test_a_tree_with_one_course_uses_it_and_the_repository_the_usual_one(tmp_pat
     (tmp_path / "other.toml").write_text(GOOD)
     with pytest.raises(UserError, match=r"must hold one course file, and holds 2"):
         courses.course_of_this_tree()
+
+
+def test_the_files_of_a_course_travel_together(root, tmp_path):
+    """To the machines of a cluster, and to Gradescope; there, the course is the one that is not a part."""
+    course = read_course("uw447")
+    names = ["uw447.toml", "parts/queries.toml", "parts/attention.toml"]
+    assert [*packed([], course, None)] == [f"courses/{name}" for name in names]
+    write_files(tmp_path, packed([], course, None))
+    assert courses.only_course(tmp_path / "courses").items == course.items
+    tree = bundle.build(root / "scripts/gradescope/bundle.toml", root, course)
+    assert {name for name in tree if name.startswith("autograder/courses/")} == {
+        f"autograder/courses/{name}" for name in names
+    }
+    (tmp_path / "bundle.zip").write_bytes(zipped(tree))
+    assert rehearsal._minutes(tmp_path / "bundle.zip") == 15
+
+
+def test_what_a_part_says_counts_when_results_are_kept(tmp_path):
+    """A changed part is a changed course: what was graded by the old one is graded again."""
+    hashes = []
+    for part in (PART, PART.replace("deadline = 60", "deadline = 61")):
+        setting = Setting(read_with(tmp_path, WHOLE, part), WEAK, Limits(), (), 1)
+        hashes.append(_Run([], setting, tmp_path, lambda _: None, False, None, None).hashes)
+    assert [key for key in hashes[0] if hashes[0][key] != hashes[1][key]] == ["course"]

@@ -424,10 +424,10 @@ def test_collecting_a_submission(root, trained, tmp_path):
     place = tmp_path / "student"
     shutil.copytree(trained.place / "src", place / "src")
     for name in ("collect_submission.py", "collect_submission.sh"):
-        shutil.copy(root / "solutions" / name, place)
+        shutil.copy(root / "student" / name, place)
     done = subprocess.run(["sh", "collect_submission.sh"], cwd=place, capture_output=True, text=True)
-    assert done.returncode == 1 and "rope.finetune.params" in done.stderr
-    names = re.findall(r'^    "([\w.]+)",$', (place / "collect_submission.py").read_text(), re.M)
+    assert done.returncode == 1 and "rope.finetune.params" in done.stderr and "see handout 3.4\n" in done.stderr
+    names = re.findall(r'^    "([\w.]+)": "3.4",$', (place / "collect_submission.py").read_text(), re.M)
     assert len(names) == 10
     for name in names:
         (place / name).write_text("x")
@@ -449,5 +449,5 @@ def test_the_commands_of_the_handout_are_commands(root, src, monkeypatch):
     for words in training:
         options = run_module.parsed(words[2:])
         made |= {options.outputs_path, options.writing_params_path}
-    wanted = re.findall(r'^    "([\w.]+)",$', (root / "solutions/collect_submission.py").read_text(), re.M)
-    assert set(wanted) - {"london_baseline_accuracy.txt"} <= made
+    wanted = re.findall(r'^    "([\w.]+)": "3.4",$', (root / "student/collect_submission.py").read_text(), re.M)
+    assert len(wanted) == 10 and set(wanted) - {"london_baseline_accuracy.txt"} <= made
