@@ -72,7 +72,7 @@ def test_planted_solutions_stop_the_bundle(copy, capsys):
 def test_scan_that_would_look_for_nothing_is_an_error(copy, tree):
     path = copy / PLAN
     path.write_text(path.read_text().replace("solutions/exercises", "solutions/exercise"))
-    with pytest.raises(UserError, match=r"solutions/variant/\*\.py matches no file"):
+    with pytest.raises(UserError, match=r"solutions/exercise/\*/\*\.py matches no file"):
         bundle.prove(path, copy, tree)
 
 
