@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,7 +23,7 @@ from autograder.classroom.roster import read_roster
 from autograder.files import zipped
 from autograder.grading import batch
 from autograder.grading.grade import Setting, grade
-from autograder.isolation import probe
+from autograder.isolation import Layers, probe
 from autograder.judging.exercises import ASKING
 from autograder.pages.submission_page import page
 from autograder.proving.assembling import Sources, lay_out
@@ -77,6 +78,35 @@ def one_zygote() -> Iterator[None]:
         one.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_collection() -> Iterator[None]:
+    """Gradings in this process share the collected checks, too; test_engine tests how they are collected.
+
+    They also share what is known of the machine, for which every layer of isolation is tried in a process of its own.
+    """
+    here, kept = os.getpid(), []
+
+    def shared(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
+        if os.getpid() != here or tuple(folders) != CHECKS:
+            collect(folders, job)
+            return
+        if not kept:
+            collect(folders, kept.append)
+        kept[0]._fitting.clear()  # it knows courses by their addresses, and they do not live as long as it does
+        job(kept[0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("autograder.grading.grade.collect", shared)
+        patch.setattr("autograder.classroom.class_run.probe", cache(probe))
+        yield
+
+
+@pytest.fixture(scope="session")
+def this_machine() -> Layers:
+    """The layers of isolation that it has."""
+    return probe()
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Iterator[Path]:
     """A copy of the repository that a test may spoil. What was imported from it is forgotten."""
@@ -92,9 +122,14 @@ def sources() -> Sources:
 
 
 @pytest.fixture(scope="session")
-def trained() -> Trained:
+def honest() -> tuple[Trained, dict[str, Any]]:
+    return read_trained(ROOT / "tests/project/attacks")
+
+
+@pytest.fixture(scope="session")
+def trained(honest: tuple[Trained, dict[str, Any]]) -> Trained:
     """A small student, who has predictions to hand in."""
-    return read_trained(ROOT / "tests/project/attacks")[0]
+    return honest[0]
 
 
 @pytest.fixture(scope="session")
@@ -106,13 +141,13 @@ def answers(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def student() -> dict[str, Any]:
+def student(honest: tuple[Trained, dict[str, Any]]) -> dict[str, Any]:
     """Names of the small honest student; HANDS_IN makes a submission, OWN one with another architecture."""
-    return read_trained(ROOT / "tests/project/attacks")[1]
+    return honest[1]
 
 
 @pytest.fixture
-def graded(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def graded(tmp_path: Path, this_machine: Layers) -> Callable[..., dict[str, Any]]:
     """Results of submissions, by name; each predictions exercise of cs224n, by its row."""
     tmp_path.chmod(0o711)
     course = read_course("cs224n")
@@ -133,7 +168,7 @@ def graded(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         for name, files in submissions.items():
             paths.append(tmp_path / f"{name}.zip")
             paths[-1].write_bytes(zipped(files))
-        setting = Setting(replace(course, items=items), probe(), Limits(), CHECKS, 2, answers=path)
+        setting = Setting(replace(course, items=items), this_machine, Limits(), CHECKS, 2, answers=path)
         records = grade(read_roster(paths), setting, tmp_path / "out", page=page, **options)
         return {one.id: json.loads((tmp_path / "out" / one.id / "results.json").read_text()) for one in records}
 
