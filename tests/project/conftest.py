@@ -22,6 +22,7 @@ from autograder.checking.engine import Examiner, Outcome, collect
 from autograder.classroom.roster import read_roster
 from autograder.files import zipped
 from autograder.grading import batch
+from autograder.grading import grade as users
 from autograder.grading.grade import Setting, grade
 from autograder.isolation import Layers, probe
 from autograder.judging.exercises import ASKING
@@ -33,12 +34,52 @@ from autograder.running.loading import forget
 from autograder.selfcheck.local import sitting
 from autograder.workers import zygote
 from autograder.workers.remote import Limits
+from tests.project import schedule
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL = zygote.Zygote
 COPIED = ("solutions", "student", "autograder", "data", "tests/public", "tests/hidden")
 
 torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """For -n auto: one process for each core, or this one alone for a few tests."""
+    chosen = config.option.keyword or not schedule.pays(config.args, schedule.known())
+    return 0 if chosen else len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> schedule.LongestFirst:
+    return schedule.LongestFirst(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        durations = schedule.known()
+        items.sort(key=lambda item: -schedule.seconds(_with_group(item), durations))
+
+
+def _with_group(item: pytest.Item) -> str:
+    """Its id, as xdist makes it later."""
+    group = item.get_closest_marker("xdist_group")
+    return f"{item.nodeid}@{group.args[0]}" if group else item.nodeid
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_users(worker_id: str) -> Iterator[None]:
+    """Graders in several processes at a time do not choose the same users for their workers.
+
+    Each looks for users without processes, and two that look at the same moment may find the same.
+    """
+    if worker_id == "master":
+        yield
+        return
+    lowest, highest, share = users.LOWEST_USER, users.HIGHEST_USER, 200
+    first = lowest + int(worker_id.removeprefix("gw")) * share % (highest - lowest - share)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(users, "LOWEST_USER", first)
+        patch.setattr(users, "HIGHEST_USER", first + share)
+        yield
 
 
 @pytest.fixture(scope="session")
