@@ -12,6 +12,7 @@ import random
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy
@@ -41,7 +42,7 @@ def main(times: int) -> int:
         for number, texts in enumerate([sources.solved(), *(sources.mutant(variant) for variant in variants)]):
             lay_out(Path(folder) / str(number), texts)
 
-        def seating(turn: int) -> Sitting:
+        def seating(turn: int, _: int) -> Sitting:
             random.seed(turn)
             numpy.random.seed(turn)
             torch.manual_seed(turn)
@@ -50,7 +51,7 @@ def main(times: int) -> int:
             return sitting(Path(folder) / str(kind), courses[kind])
 
         def job(examiner: Examiner) -> None:
-            waiting = (Candidate(lambda _, turn=turn: seating(turn), [EXERCISE]) for turn in range(2 * times))
+            waiting = (Candidate(partial(seating, turn), [EXERCISE]) for turn in range(2 * times))
             runs = examine_all(examiner, waiting, os.cpu_count() or 1)
             for done, (turn, outcomes, _) in enumerate(runs, start=1):
                 counted = [outcome for outcome in outcomes if outcome.counts != "note"]

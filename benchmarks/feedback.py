@@ -17,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ class Report:
 def examine(folder: Path, checks: Path) -> Iterator[Report]:
     """Examine all submissions in a folder with the grader that can be imported, here and now."""
     from autograder.checking.courses import read_course
-    from autograder.checking.engine import Examiner, Outcome, collect
+    from autograder.checking.engine import Examiner, Outcome, Sitting, collect
     from autograder.checking.points import rows
     from autograder.grading.batch import Candidate, examine_all
     from autograder.grading.results_file import results
@@ -84,13 +85,16 @@ def examine(folder: Path, checks: Path) -> Iterator[Report]:
         finding = replace(outcome.finding, cause="", also=()) if outcome.finding else None
         return replace(outcome, finding=finding, says="")
 
+    def seated(place: Path, _: int) -> Sitting:
+        return sitting(place, course)
+
     def job(examiner: Examiner) -> None:
         changed = {place: set(json.loads((place / CHANGED).read_text())) for place in places}
         touched = {
             place: [item.slug for item in course.graded if changed[place] & {Path(file).stem for file in item.files}]
             for place in places
         }
-        waiting = (Candidate(lambda _, place=place: sitting(place, course), touched[place]) for place in places)
+        waiting = (Candidate(partial(seated, place), touched[place]) for place in places)
         examiner.examine(sitting(places[0], course))  # what torch sets up on first use is inherited by the children
         forget(places[0])
         for position, outcomes, _ in examine_all(examiner, waiting, os.cpu_count() or 1):
@@ -190,7 +194,7 @@ def say(grader: Path, folder: Path, out: Path) -> None:
 
 
 def table(found: Mapping[str, Figures]) -> str:
-    rows = {
+    rows: dict[str, Callable[[Figures], int]] = {
         "reports": lambda one: one.reports,
         "Fix first names a file": lambda one: one.with_file,
         "Fix first names a cause": lambda one: one.with_cause,

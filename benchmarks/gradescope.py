@@ -19,14 +19,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from grading import descendants, in_proc, used_by_children  # noqa: E402 (the path comes first)
-
-from autograder.checking.courses import available, read_course  # noqa: E402
+from autograder.checking.courses import available, read_course  # noqa: E402 (the path comes first)
 from autograder.gradescope.container import OURS, worker_memory  # noqa: E402
 from autograder.proving.assembling import Sources, lay_out  # noqa: E402
 from autograder.proving.schema import complaints  # noqa: E402
 from autograder.proving.simulate import Case, environment, simulate  # noqa: E402
 from autograder.publishing import bundle  # noqa: E402
+from benchmarks.grading import descendants, in_proc, used_by_children  # noqa: E402
 
 MIB = 1 << 20
 PAUSE = 0.02  # seconds between two looks

@@ -27,7 +27,9 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -364,7 +366,7 @@ def notebook(texts: dict[str, str]) -> dict[str, object]:
             if "markdown" in kind:
                 cells.append({"cell_type": "markdown", "source": re.sub(r"^# ?", "", source, flags=re.M), **shared})
             else:
-                code = {"cell_type": "code", "source": source, "outputs": [], "execution_count": None}
+                code: dict[str, Any] = {"cell_type": "code", "source": source, "outputs": [], "execution_count": None}
                 cells.append(code | shared)
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
@@ -515,7 +517,7 @@ def grow(bench: Bench, sizes: Sequence[int], repeat: int) -> bool:
         for size in steps:
             tell(f"round {turn + 1} of {repeat}: {size} submissions")
             paths, watches[size] = bench.copies(size), Watch()
-            walls[size].append(cost(lambda paths=paths, size=size: bench.ours(paths, watches[size])).wall)
+            walls[size].append(cost(partial(bench.ours, paths, watches[size])).wall)
     tell("")
     medians = {size: statistics.median(found) for size, found in walls.items()}
     mib = 1 << 20
@@ -533,7 +535,7 @@ def grow(bench: Bench, sizes: Sequence[int], repeat: int) -> bool:
     print("Memory: most resident in the grader, in any one worker, and in all together (shared pages once).")
     spread = max(costs) / min(costs) if costs and min(costs) > 0 else float("inf")
     used = [watches[size].together for size in steps]
-    growth = max(used) / min(used) if used and min(used) else float("inf")
+    growth = max(used) / min(used) if used and all(used) else float("inf")
     flat = spread <= FLAT and growth <= FLAT
     print(f"cost varies {spread:.2f}-fold, memory {growth:.2f}-fold: {'flat' if flat else 'NOT flat'} (bar {FLAT})")
     return flat

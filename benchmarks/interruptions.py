@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from crowd import ROOT, crowd, left_running, processes
+from benchmarks.crowd import ROOT, crowd, left_running, processes
 
 SEED = 5
 LONGEST = 8.0  # seconds until a run is ended
@@ -43,7 +43,10 @@ def interrupted(folder: Path, out: Path, chance: random.Random, *more: str) -> l
     while True:
         process = subprocess.Popen(
             command(folder, out, *more),
-            **{"cwd": ROOT, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True},
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         after = chance.uniform(0, LONGEST) * (1 + len(ended) / 10)  # so that it comes to an end
         how = chance.choice([signal.SIGINT, signal.SIGKILL])

@@ -110,6 +110,8 @@ def _short_ones(witness: Witness) -> list[int]:
     return [index for index, document in enumerate(witness.documents) if len(document) < 4]
 
 
+WAYS = "length", "place"
+
 # What a check claims does not hold of a mutant. Hidden texts are other ones; a mistake shows in any text.
 BROKEN: Mapping[str, Callable[[Witness], bool]] = {
     "form": core_is_wrong,
@@ -122,7 +124,6 @@ BROKEN: Mapping[str, Callable[[Witness], bool]] = {
     "short_documents": lambda one: any(_some_malformed(one, index, 20) for index in _short_ones(one)),
     "keeps_spaces": _spaces_lost,
 }
-WAYS = "length", "place"
 
 
 def spoken(about: Told, words: str) -> bool:
@@ -250,7 +251,10 @@ def _how_often_empty(about: Told, match: re.Match[str]) -> bool:
 def _kept_so_many(about: Told, match: re.Match[str]) -> bool:
     kept, bound = int(match["kept"]), int(match["by"])
     lengths = [sum(map(len, _pieces(text))) for text, _ in _drawn(about)]
-    outside = (lambda one: one > bound) if match["bound"] == "at most" else (lambda one: one < bound)
+
+    def outside(one: int) -> bool:
+        return one > bound if match["bound"] == "at most" else one < bound
+
     fits = bound == (limit(about.witness) if match["bound"] == "at most" else bound <= 4 and bound)
     return fits and sum(map(len, _pieces(_example(about)))) == kept and outside(kept) and any(map(outside, lengths))
 

@@ -19,7 +19,7 @@ def _called_with(about: Told, match: re.Match[str]) -> bool:
     arguments = about.about.arguments
     rest = about.saying.evidence[0].removeprefix(f"{about.about.name}: ")
     pattern = r"((?:\w+, )*\w+) (?:of shape (\([\d, ]*\))|= (arange\(\d+\) shaped \([\d, ]*\)|[\w.]+))(?:, |$)"
-    said = {}
+    said: dict[str, str] = {}
     for names, shape, value in re.findall(pattern, rest):
         said |= dict.fromkeys(names.split(", "), shape or value)
     plain = {name: value for name, value in arguments.items() if "." not in name}
@@ -158,7 +158,8 @@ LAYERS = (
 
 @claims(rf"{LAYERS}|causal_self_attention: its layers are not those that the given __init__ makes")
 def _layers(about: Told, match: re.Match[str]) -> bool:
-    made = [code.module(about.cases()[0].arguments)._modules for code in both(about)]
+    modules = [code.module(about.cases()[0].arguments)._modules for code in both(about)]
+    made = [{name: layer for name, layer in one.items() if layer is not None} for one in modules]
     if match["none"]:
         return match["none"] not in made[0] and match["none"] in made[1]
     if match["layer"]:

@@ -106,7 +106,7 @@ class Code:
         for name, value in given.items():
             if "." in name:
                 layer, part = name.split(".")
-                module._modules[layer]._parameters[part] = (
+                module.get_submodule(layer)._parameters[part] = (
                     torch.nn.Parameter(value.detach()) if not value.requires_grad else value
                 )
         return module(given["x"])

@@ -10,6 +10,7 @@ import matplotlib
 
 matplotlib.use("Agg")  # files only: there may be no screen
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 from trainer import History
 
 INK, ACCENT = "#4c72b0", "#c44e52"
@@ -57,7 +58,7 @@ def _smooth(values: Sequence[float]) -> list[float]:
     return smooth
 
 
-def _save(figure: plt.Figure, path: Path) -> None:
+def _save(figure: Figure, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     plt.close(figure)

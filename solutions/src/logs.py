@@ -12,7 +12,7 @@ except ImportError:  # training works without
 
 class Log:
     def __init__(self, folder: Path) -> None:
-        self.writer = SummaryWriter(str(folder)) if SummaryWriter else None
+        self.writer = SummaryWriter(str(folder)) if SummaryWriter is not None else None
         if self.writer is None:
             print("no logs for TensorBoard: python -m pip install tensorboard")
 

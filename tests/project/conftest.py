@@ -11,6 +11,7 @@ import tomllib
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,8 +23,9 @@ from autograder.checking.engine import Examiner, Outcome, collect
 from autograder.classroom.roster import read_roster
 from autograder.files import zipped
 from autograder.grading import batch
+from autograder.grading import grade as users
 from autograder.grading.grade import Setting, grade
-from autograder.isolation import probe
+from autograder.isolation import Layers, probe
 from autograder.judging.exercises import ASKING
 from autograder.pages.submission_page import page
 from autograder.proving.assembling import Sources, lay_out
@@ -33,12 +35,52 @@ from autograder.running.loading import forget
 from autograder.selfcheck.local import sitting
 from autograder.workers import zygote
 from autograder.workers.remote import Limits
+from tests.project import schedule
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL = zygote.Zygote
 COPIED = ("solutions", "student", "autograder", "data", "tests/public", "tests/hidden")
 
 torch.set_num_threads(1)  # forking after multi-threaded work hangs the child
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """For -n auto: one process for each core, or this one alone for a few tests."""
+    chosen = config.option.keyword or not schedule.pays(config.args, schedule.known())
+    return 0 if chosen else len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> schedule.LongestFirst:
+    return schedule.LongestFirst(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        durations = schedule.known()
+        items.sort(key=lambda item: -schedule.seconds(_with_group(item), durations))
+
+
+def _with_group(item: pytest.Item) -> str:
+    """Its id, as xdist makes it later."""
+    group = item.get_closest_marker("xdist_group")
+    return f"{item.nodeid}@{group.args[0]}" if group else item.nodeid
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_users(worker_id: str) -> Iterator[None]:
+    """Graders in several processes at a time do not choose the same users for their workers.
+
+    Each looks for users without processes, and two that look at the same moment may find the same.
+    """
+    if worker_id == "master":
+        yield
+        return
+    lowest, highest, share = users.LOWEST_USER, users.HIGHEST_USER, 200
+    first = lowest + int(worker_id.removeprefix("gw")) * share % (highest - lowest - share)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(users, "LOWEST_USER", first)
+        patch.setattr(users, "HIGHEST_USER", first + share)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -78,6 +120,35 @@ def one_zygote() -> Iterator[None]:
         one.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_collection() -> Iterator[None]:
+    """Gradings in this process share the collected checks, too; test_engine tests how they are collected.
+
+    They also share what is known of the machine, for which every layer of isolation is tried in a process of its own.
+    """
+    here, kept = os.getpid(), []
+
+    def shared(folders: Sequence[Path], job: Callable[[Examiner], None]) -> None:
+        if os.getpid() != here or tuple(folders) != CHECKS:
+            collect(folders, job)
+            return
+        if not kept:
+            collect(folders, kept.append)
+        kept[0]._fitting.clear()  # it knows courses by their addresses, and they do not live as long as it does
+        job(kept[0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("autograder.grading.grade.collect", shared)
+        patch.setattr("autograder.classroom.class_run.probe", cache(probe))
+        yield
+
+
+@pytest.fixture(scope="session")
+def this_machine() -> Layers:
+    """The layers of isolation that it has."""
+    return probe()
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Iterator[Path]:
     """A copy of the repository that a test may spoil. What was imported from it is forgotten."""
@@ -93,9 +164,14 @@ def sources() -> Sources:
 
 
 @pytest.fixture(scope="session")
-def trained() -> Trained:
+def honest() -> tuple[Trained, dict[str, Any]]:
+    return read_trained(ROOT / "tests/project/attacks")
+
+
+@pytest.fixture(scope="session")
+def trained(honest: tuple[Trained, dict[str, Any]]) -> Trained:
     """A small student, who has predictions to hand in."""
-    return read_trained(ROOT / "tests/project/attacks")[0]
+    return honest[0]
 
 
 @pytest.fixture(scope="session")
@@ -107,13 +183,13 @@ def answers(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def student() -> dict[str, Any]:
+def student(honest: tuple[Trained, dict[str, Any]]) -> dict[str, Any]:
     """Names of the small honest student; HANDS_IN makes a submission, OWN one with another architecture."""
-    return read_trained(ROOT / "tests/project/attacks")[1]
+    return honest[1]
 
 
 @pytest.fixture
-def graded(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def graded(tmp_path: Path, this_machine: Layers) -> Callable[..., dict[str, Any]]:
     """Results of submissions, by name; each predictions exercise of cs224n, by its row."""
     tmp_path.chmod(0o711)
     course = read_course("cs224n")
@@ -134,7 +210,7 @@ def graded(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         for name, files in submissions.items():
             paths.append(tmp_path / f"{name}.zip")
             paths[-1].write_bytes(zipped(files))
-        setting = Setting(replace(course, items=items), probe(), Limits(), CHECKS, 2, answers=path)
+        setting = Setting(replace(course, items=items), this_machine, Limits(), CHECKS, 2, answers=path)
         records = grade(read_roster(paths), setting, tmp_path / "out", page=page, **options)
         return {one.id: json.loads((tmp_path / "out" / one.id / "results.json").read_text()) for one in records}
 

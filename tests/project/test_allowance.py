@@ -29,7 +29,10 @@ from autograder.workers import tried
 from autograder.workers.remote import Limits
 from tests.project.test_room import module, serve, zygote  # noqa: F401 (fixtures)
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux"),
+    pytest.mark.xdist_group("clock"),  # keeps the machine busy: nothing that looks at the clock is to run beside it
+]
 
 DEADLINE = 3
 BUSY = (

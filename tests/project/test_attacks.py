@@ -17,12 +17,21 @@ ANYTHING = {"": "points|checks"}
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 
 
+# Processes of one user are counted together: who tries to have too many of them is not to meet another who does.
+as_ordinary_user = pytest.mark.xdist_group("ordinary_user")
+SITUATIONS = [
+    pytest.param(one, id=one.name.replace(" ", "_"), marks=as_ordinary_user if one.ordinary else ())
+    for one in situations()
+]
+
+
 @pytest.fixture(scope="module")
 def attacks(root):
     return read_attacks(root / "tests/project/attacks")
 
 
-@pytest.mark.parametrize("situation", situations(), ids=lambda situation: situation.name.replace(" ", "_"))
+@pytest.mark.slow
+@pytest.mark.parametrize("situation", SITUATIONS)
 def test_every_attack_gains_nothing(root, sources, course, attacks, trained, situation):
     folders = (root / "tests/public", root / "tests/hidden")
     # More at once than there are cores: many only wait for their end.
@@ -31,6 +40,7 @@ def test_every_attack_gains_nothing(root, sources, course, attacks, trained, sit
     assert [f"{line.what}: {line.found}" for line in lines if not line.held] == []
 
 
+@pytest.mark.slow
 def test_every_row_of_the_threats_that_code_can_try_is_tried(attacks):
     """31 to 34, 36, 59 and 60 are archives and folders (test_intake, test_class_run), 41, 42 and 62 are reports, 58 is
     a machine (test_isolation)."""
@@ -58,6 +68,8 @@ def test_attacks_name_modules_that_are_there(root):
         ), name
 
 
+@pytest.mark.slow
+@as_ordinary_user
 def test_the_harness_sees_an_attack_that_succeeds(root, sources, course, trained):
     """A solution is the most successful attack there is: what it earns must be seen, and so must a trace."""
     folders = (root / "tests/public", root / "tests/hidden")
@@ -74,6 +86,8 @@ def test_the_harness_sees_an_attack_that_succeeds(root, sources, course, trained
     assert not lines[2].held and "earned 18 points: london_baseline (public)" in lines[2].found
 
 
+@pytest.mark.slow
+@as_ordinary_user
 def test_an_attack_that_does_not_get_as_far_as_it_meant_to_is_caught(root, sources, course, trained):
     """Of its own mistake, or because it says as its success what any submission says."""
     folders = (root / "tests/public", root / "tests/hidden")

@@ -11,6 +11,7 @@ from autograder.checking.courses import read_course
 from autograder.classroom.roster import read_roster
 from autograder.grading.grade import Setting, grade
 from autograder.isolation import probe
+from autograder.pages.submission_page import page
 from autograder.workers.remote import Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
@@ -159,7 +160,7 @@ def told(tmp_path_factory, root):
     folders = (root / "tests/public", root / "tests/hidden")
     setting = Setting(read_course(str(course)), probe(), Limits(memory=1 << 28), folders, 2)
     found = {}
-    for name, one in zip(FAILURES, grade(read_roster(paths), setting, folder / "out"), strict=True):
+    for name, one in zip(FAILURES, grade(read_roster(paths), setting, folder / "out", page=page), strict=True):
         assert one.score == 0
         results = folder / "out" / one.id
         for row in json.loads((results / "results.json").read_text())["tests"]:

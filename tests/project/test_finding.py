@@ -26,6 +26,7 @@ from autograder.intake.locating import GIVEN
 from autograder.intake.naming import MOST, forms, same
 from autograder.intake.surveys import Budget, surveyed
 
+by_the_clock = pytest.mark.xdist_group("clock")  # see test_allowance.py
 STEPS = [
     "attn_scaled(A, n_embd, n_heads)", "attn_softmax(A)", "compute_outputs(A, V)", "merge_heads(y)",
     "split_heads(x, n_heads)",
@@ -365,6 +366,7 @@ def test_limits_count_outer_and_inner_together(tmp_path: Path, monkeypatch: pyte
     assert "takes the submission over" in closed({"one.zip": halves[0], "big.txt": bytes(2 << 20)})
 
 
+@by_the_clock
 def test_a_bomb_in_a_zip_is_never_unpacked(hand_in: Callable[..., Intake]) -> None:
     inner = deflated({"a.txt": bytes(400 << 20)})
     tracemalloc.start()
@@ -433,6 +435,7 @@ def test_a_folder_of_copies_is_one_submission(tmp_path: Path, names: list[str], 
 # Hostile
 
 
+@by_the_clock
 def test_names_are_read_in_no_time() -> None:
     started = time.monotonic()
     long = [
@@ -446,6 +449,7 @@ def test_names_are_read_in_no_time() -> None:
     assert time.monotonic() - started < 0.5
 
 
+@by_the_clock
 @pytest.mark.parametrize(
     "code",
     [
@@ -474,6 +478,7 @@ def test_a_notebook_that_is_none_defines_nothing(content: bytes) -> None:
     assert not surveyed("a.ipynb", content, {"x"}).names
 
 
+@by_the_clock
 def test_what_is_large_or_many_is_not_all_looked_into(hand_in: Callable[..., Intake], monkeypatch) -> None:
     looked: list[str] = []
     look = locating.surveyed
@@ -487,6 +492,7 @@ def test_what_is_large_or_many_is_not_all_looked_into(hand_in: Callable[..., Int
     assert time.monotonic() - started < 20
 
 
+@by_the_clock
 def test_dense_notebooks_cost_seconds_at_most(hand_in: Callable[..., Intake]) -> None:
     dense = json.dumps({"a": [""] * (2 << 20), "b": WORK})
     started = time.monotonic()

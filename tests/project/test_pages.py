@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 
 from autograder.checking import points
-from autograder.grading import results_file, similarity
+from autograder.grading import results_file
 from autograder.intake.people import Student
 from autograder.isolation.layers import Layers
-from autograder.pages import class_page, markup, submission_page
+from autograder.pages import class_page, markup, similarity, submission_page
 from autograder.pages.drawings import Scale, bars, brief, picture
 from autograder.pages.side_by_side import comparison
 from autograder.pages.similar_pairs import GROUPS, MEMBERS, SHOWN, connected, similar_pairs

@@ -78,15 +78,14 @@ def zygote():
 
 
 @pytest.fixture
-def channel(zygote, course, request):
+def channel(zygote, course, this_machine, request):
     """To a submission that is CODE, or what a test says instead."""
     with den() as folder:
         source = folder / "submission" / "src" / "attention.py"
         source.parent.mkdir(parents=True)
         source.write_text(getattr(request, "param", CODE))
-        layers = probe()
-        user = _free_users(1) if layers.own_user else None
-        made = RemoteChannel(zygote, folder / "submission", ["src/attention.py"], course, layers, Limits(), user)
+        user = _free_users(1) if this_machine.own_user else None
+        made = RemoteChannel(zygote, folder / "submission", ["src/attention.py"], course, this_machine, Limits(), user)
         made.begin("attn_softmax", "public")
         yield made
         made.close()

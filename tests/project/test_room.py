@@ -19,7 +19,6 @@ from autograder.errors import UserError
 from autograder.grading.dens import den
 from autograder.grading.grade import _free_users
 from autograder.intake.clean_tree import _unused
-from autograder.isolation import probe
 from autograder.judging.submission import Submission, failure
 from autograder.running import packages, room
 from autograder.running.loading import Loader
@@ -45,7 +44,7 @@ def zygote():
 
 
 @pytest.fixture
-def serve(zygote, course):
+def serve(zygote, course, this_machine):
     """A channel to a submission of these files, in a worker."""
     made, folders = [], []
 
@@ -57,7 +56,7 @@ def serve(zygote, course):
             path = folder / "submission" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        layers = options.pop("layers", None) or probe()
+        layers = options.pop("layers", None) or this_machine
         user = _free_users(1) if layers.own_user else None
         given = options.pop("course", course)
         channel = RemoteChannel(zygote, folder / "submission", list(files), given, layers, Limits(), user, **options)
