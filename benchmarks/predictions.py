@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 import torch  # noqa: E402 (the path comes first)
 
 from autograder.grading.evaluator import decode  # noqa: E402
-from autograder.judging.held_out import SPLITS, read_answers  # noqa: E402
+from autograder.judging.held_out import SPLITS, Split, read_answers  # noqa: E402
 from autograder.judging.parameters import read_parameters  # noqa: E402
 from autograder.publishing.terms import answers_file  # noqa: E402
 
@@ -48,7 +48,7 @@ def main() -> None:
             path = Path(folder) / "rope.finetune.params"
             path.write_bytes(original.saved(model.state_dict()))
             began = time.process_time()
-            handed_in = {"dev": [*some, *questions["dev"][TIMED:]], "test": questions["test"]}
+            handed_in: dict[Split, list[str]] = {"dev": [*some, *questions["dev"][TIMED:]], "test": questions["test"]}
             decode(read_parameters(path), known.vocabulary, questions, handed_in, rotary=True)
             ours = time.process_time() - began
         print(f"{width} wide, {count} questions: one at a time {one_by_one:.0f} s, the evaluator {ours:.1f} s")
