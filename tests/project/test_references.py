@@ -16,6 +16,7 @@ from autograder.proving import make_references
 from autograder.proving.casebook import CASEBOOK, cases_for, strided
 
 
+@pytest.mark.slow
 def test_making_them_again_gives_the_same_bytes(sources, table, course):
     few = [mistake for mistake in table.values() if mistake.exercise in ("self_attention", "attn_scaled")]
     one, two = (make_references.make(sources, few, course, lambda _: None) for _ in range(2))
@@ -151,6 +152,7 @@ def test_close_is_about_shape_dtype_infinities_and_scale():
     assert not close(torch.zeros(3), torch.full((3,), 1e-9), 1e-5)
 
 
+@pytest.mark.slow
 def test_check_catches_a_changed_reference_and_references_repairs_it(few_mistakes, capsys):
     path = few_mistakes / "tests/hidden/references/attn_scaled.safetensors"
     good = path.read_bytes()
@@ -165,6 +167,7 @@ def test_check_catches_a_changed_reference_and_references_repairs_it(few_mistake
     assert path.read_bytes() == good
 
 
+@pytest.mark.slow
 def test_check_catches_a_changed_solution(few_mistakes, capsys):
     path = few_mistakes / "solutions/src/attention.py"
     path.write_text(path.read_text().replace("math.sqrt(n_embd / n_heads)", "math.sqrt(n_embd)", 1))
