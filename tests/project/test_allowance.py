@@ -64,6 +64,7 @@ def busy_neighbours():
             loop.wait()
 
 
+@pytest.mark.slow
 def test_a_busy_machine_costs_nobody_points(serve, short):  # noqa: F811
     channel = serve(module(BUSY.format(seconds=0.6 * DEADLINE)), course=short)
     channel.perform_all([Request("load", "attn_softmax")])
@@ -96,6 +97,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_does_not_end_is_ended_and_the_reason_is_true(serve, course, name):  # noqa: F811
     code, told, patience = ENDLESS[name]
@@ -115,6 +117,7 @@ def test_computing_and_waiting_count_together(serve, course):  # noqa: F811
     assert 0.5 < channel.allowance.computed < 2
 
 
+@pytest.mark.slow
 def test_each_exercise_has_time_of_its_own(serve, course):  # noqa: F811
     channel = serve(module(BUSY.format(seconds=0.7)), course=shortened(course, 1))
     for part in PARTS:
@@ -249,6 +252,7 @@ ASKING = "def attn_softmax(A):\n    return A.to('cuda').softmax(-1)\n"
 SHORT = 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("situation", situations(), ids=lambda situation: situation.name.replace(" ", "_"))
 def test_time_notes_and_what_was_refused_are_told_in_every_situation(root, sources, course, situation):
     submissions = {

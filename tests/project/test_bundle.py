@@ -36,6 +36,7 @@ def copy(repository, root, answers) -> Path:
     return repository
 
 
+@pytest.mark.slow
 def test_command_writes_a_proven_bundle_and_a_second_build_gives_the_same_bytes(copy, root, capsys):
     assert main(["--root", str(copy), "bundle", "--course", "uw447"]) == 0
     told = capsys.readouterr().out
@@ -57,6 +58,7 @@ def test_nothing_of_the_solutions_is_in_it(tree, root):
     assert not [name for name in tree if "solution" in name or "mistakes" in name]
 
 
+@pytest.mark.slow
 def test_planted_solutions_stop_the_bundle(copy, capsys):
     path = copy / "tests/hidden/pretraining/test_predictions_rope.py"
     planted = "# return torch.softmax(A, dim = -1)", 'return torch.einsum("...id,...jd->...ij", Q, K)'
@@ -76,6 +78,7 @@ def test_scan_that_would_look_for_nothing_is_an_error(copy, tree):
         bundle.prove(path, copy, tree)
 
 
+@pytest.mark.slow
 def test_superfluous_and_missing_modules_are_found(tree):
     assert bundle.imports(tree | {"autograder/extra.py": b"x = 1\n"}) == [
         "autograder/extra.py is not needed for grading"

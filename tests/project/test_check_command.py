@@ -32,6 +32,7 @@ def student(repository):
     return repository / "student"
 
 
+@pytest.mark.slow
 def test_fresh_release_is_not_started_and_says_what_is_next(student):
     run = check(student)
     assert run.returncode == 1 and run.stderr == ""
@@ -62,6 +63,7 @@ def test_a_mistake_is_named_with_evidence(student, capsys):
     assert "→ src/attention.py, handout 2.3" in shown
 
 
+@pytest.mark.slow
 def test_predictions_are_checked_against_the_data_that_students_have(root, trained, tmp_path, capsys):
     """Presence, form and dev accuracy, without anything that is held out."""
     world = json.loads(trained.answers)

@@ -105,6 +105,7 @@ def contents(out: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_a_class_is_graded_into_all_its_files(root, course, class_folder, tmp_path, capsys):
     out = tmp_path / "out"
     assert grade(root, course, out, class_folder) == 1  # one zip is broken
@@ -119,6 +120,7 @@ def test_a_class_is_graded_into_all_its_files(root, course, class_folder, tmp_pa
     assert (out / "index.html").read_text().startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_what_is_graded_is_kept_until_something_changes(root, course, class_folder, tmp_path, capsys):
     out = tmp_path / "out"
     grade(root, course, out, class_folder)
@@ -150,6 +152,7 @@ def test_a_damaged_result_is_made_anew(root, course, class_folder, tmp_path):
     assert contents(out) == whole
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_the_same_command_goes_on(root, course, class_folder, tmp_path):
     whole = tmp_path / "whole"
     grade(root, course, whole, class_folder)
@@ -379,6 +382,7 @@ def export(tmp_path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_lateness_goes_by_the_time_that_is_given(root, course, export, tmp_path, capsys):
     out = tmp_path / "out"
     assert grade(root, course, out, export, "--due", "2026-11-15 23:59+00:00") == 0
@@ -399,12 +403,14 @@ def test_lateness_goes_by_the_time_that_is_given(root, course, export, tmp_path,
     assert {row["Late"] for row in rows_of((out / "gradebook.csv").read_bytes())} == {""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["zed", "ZED@x.edu", "77", "ada", "submission_1"])
 def test_any_member_stands_for_a_group(root, course, export, tmp_path, who, capsys):
     assert grade(root, course, tmp_path / "out", export, "--student", who) == 0
     assert "submission_1 Ada; Zed 77 ada@x.edu; zed@x.edu" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_look_at_some_says_that_the_class_is_as_it_was(root, course, class_folder, tmp_path, capsys):
     out = tmp_path / "out"
     for more in (["--student", "bob"], ["--only", "bob"]):
@@ -458,6 +464,7 @@ def test_results_do_not_lie_among_what_was_handed_in(root, course, export, tmp_p
     assert "2 graded (2 of them before)" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_result_that_somebody_changed_is_made_anew(root, course, class_folder, tmp_path):
     out = tmp_path / "out"
     grade(root, course, out, class_folder / "bob")
@@ -510,6 +517,7 @@ def test_wrong_options_say_what_is_right(root, course, class_folder, tmp_path, c
     assert "no submission matches" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_reader_who_goes_away_is_no_trouble(root, course, class_folder, tmp_path):
     command = [sys.executable, "-m", "autograder", "--root", str(root), "grade", "--course", str(course)]
     command += ["--out", str(tmp_path / "out"), str(class_folder)]
@@ -521,6 +529,7 @@ def test_a_reader_who_goes_away_is_no_trouble(root, course, class_folder, tmp_pa
     grade(root, course, tmp_path / "out", class_folder)
 
 
+@pytest.mark.slow
 def test_no_name_is_too_much_for_a_terminal(root, course, tmp_path):
     (tmp_path / "Zoë_學" / "src").mkdir(parents=True)
     (tmp_path / "Zoë_學" / "src" / "attention.py").write_text(SPLIT)
@@ -696,6 +705,7 @@ def alike(tmp_path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
 def test_another_starter_is_given_as_well(root, course, alike, tmp_path, packed, capsys):
     out, starter = tmp_path / "out", tmp_path / "handout"
@@ -730,6 +740,7 @@ def test_a_wrong_starter_is_one_line_before_anything_is_graded(root, course, ali
     assert "--given says what --similar leaves out; pass both" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_a_third_of_the_class_has_is_left_out_and_that_is_said(root, course, tmp_path, capsys):
     folder, out = tmp_path / "class", tmp_path / "out"
     for number in range(12):
@@ -755,6 +766,7 @@ def test_of_what_is_too_long_little_is_remembered(tmp_path):
     assert all(said.values()) and sum(map(len, said.values())) <= 200_100
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_to_compare_is_told(root, course, class_folder, tmp_path, monkeypatch, capsys):
     plain = class_run.code
 
@@ -810,6 +822,7 @@ def crashes() -> None:
     os.abort()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("harm", "why"),
     [(endless, "took more than 1 s"), (grows, "took more than 200 MiB of memory"), (crashes, "took more than")],
@@ -837,6 +850,7 @@ def test_a_submission_that_cannot_be_read_within_limits_is_reported_and_the_batc
     assert {name: read_result(out / name / "results.json")["score"] for name in SCORES} == SCORES
 
 
+@pytest.mark.slow
 def test_a_child_that_outlives_all_deadlines_is_reported_and_the_batch_goes_on(
     root, course, class_folder, tmp_path, monkeypatch
 ):
@@ -877,6 +891,7 @@ POSING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zip", "folder"])
 @pytest.mark.parametrize("posing", POSING)
 def test_what_says_itself_who_is_in_it_replaces_no_result_of_another_path(
@@ -904,6 +919,7 @@ def as_bytes(content: str | bytes) -> bytes:
     return content.encode() if isinstance(content, str) else content
 
 
+@pytest.mark.slow
 def test_a_path_that_somebody_names_may_replace_a_result(root, course, class_folder, tmp_path):
     """A zip that arrives late, of one who was graded before."""
     out = tmp_path / "out"
@@ -934,6 +950,7 @@ def kill(cluster: LocalCluster, count: int | None = None) -> None:
         os.kill(worker.pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_files_whoever_is_killed(root, course, class_folder, tmp_path, monkeypatch):
     """Three worker processes: one is killed while it works, then all at once, with everything that they were sent."""
     here, there = tmp_path / "here", tmp_path / "there"
@@ -955,6 +972,7 @@ def test_a_cluster_gives_the_same_files_whoever_is_killed(root, course, class_fo
     assert len(seen) == 12 and contents(there) == contents(here)
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_waited_for(root, course, class_folder, tmp_path, monkeypatch, capsys):
     """As on SLURM, where they come when the queue lets them."""
     places, seen = cluster._Spread._places, []
@@ -974,6 +992,7 @@ def test_a_cluster_without_workers_is_waited_for(root, course, class_folder, tmp
     assert seen[0] == 0 and seen[-1] == 1 and "5 graded, 1 could not be graded" in told.out
 
 
+@pytest.mark.slow
 def test_a_worker_with_another_grader_is_not_believed(root, course, class_folder, tmp_path, monkeypatch, capsys):
     with cluster_of(1, tmp_path) as made:
         monkeypatch.setattr(cluster, "grader_digest", lambda: "another")  # here, and not in the worker
@@ -981,6 +1000,7 @@ def test_a_worker_with_another_grader_is_not_believed(root, course, class_folder
         assert "has another version of this package; install the same on all machines" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_worker_without_the_package_is_one_line(root, course, class_folder, tmp_path, capsys):
     with cluster_of(0, tmp_path) as made:
         command = [sys.executable, "-P", "-m", "dask", "worker", made.scheduler_address, "--no-dashboard", "--no-nanny"]
@@ -995,6 +1015,7 @@ def test_a_worker_without_the_package_is_one_line(root, course, class_folder, tm
     assert "cannot load the grader (No module named 'autograder'); it needs this package" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_goes_is_one_line_and_what_is_graded_is_kept(
     root, course, class_folder, tmp_path, monkeypatch, capsys
 ):
@@ -1032,6 +1053,7 @@ def test_what_is_no_address_is_told_at_once(root, course, class_folder, tmp_path
     assert "is no address of a Dask scheduler; write it like tcp://scheduler:8786" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_interrupted_a_cluster_of_our_own_ends_in_order(root, course, class_folder, tmp_path):
     """Ctrl-C in a terminal reaches all processes of the cluster; only the grader is to hear it."""
     command = [sys.executable, "-m", "autograder", "--root", str(root), "grade", "--course", str(course)]
@@ -1056,6 +1078,7 @@ def test_interrupted_a_cluster_of_our_own_ends_in_order(root, course, class_fold
     assert re.fullmatch(r"autograder: interrupted; \d of 6 are done; the same command goes on from there\n", told)
 
 
+@pytest.mark.slow
 def test_a_cluster_of_our_own_is_closed_to_others_and_leaves_nothing(root, course, class_folder, tmp_path, monkeypatch):
     """Any user of the machine can reach its ports, and work that is sent there would be done as the grader."""
     made_here, knocked = cluster._made_here, []
@@ -1076,6 +1099,7 @@ def test_a_cluster_of_our_own_is_closed_to_others_and_leaves_nothing(root, cours
     assert knocked[0].startswith("tls://") and not list((tmp_path / "temporary").iterdir())
 
 
+@pytest.mark.slow
 def test_a_cluster_on_this_machine_shows_no_page_to_anybody():
     """Any user of the machine can ask its ports who works on what."""
     with cluster._made_here(1) as made, Client(made, set_as_default=False) as client:

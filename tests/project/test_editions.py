@@ -139,6 +139,7 @@ def test_public_and_hidden_checks_judge_the_same_definition(examine, sources, mo
 # In workers
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 def test_workers_and_the_students_own_check_agree(root, tmp_path, sources, capsys):
     right = sources.solved()["src/attention.py"]

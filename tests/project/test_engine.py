@@ -123,6 +123,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ODD)
 def test_odd_values_fail_and_are_never_our_fault(examine, sources, course, value):
     names = [slug for slug, file in sources.home.items() if file == ATTENTION and slug != "causal_self_attention"]

@@ -79,6 +79,7 @@ SAVED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rope", [False, True])
 @pytest.mark.parametrize("form", SAVED)
 def test_a_real_checkpoint_of_the_original_predicts_what_its_own_code_does(models, decoded, form, rope):
@@ -88,6 +89,7 @@ def test_a_real_checkpoint_of_the_original_predicts_what_its_own_code_does(model
     assert len(set(made["dev"] + made["test"])) > 3  # it has learnt something, or this would show little
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
 def test_half_precision_is_read_as_it_is(models, decoded, world, kind):
     """The same as the rounded numbers in float32."""
@@ -97,6 +99,7 @@ def test_half_precision_is_read_as_it_is(models, decoded, world, kind):
     assert decoded(original.saved(half), made, rope=True) == decoded(save(full), made, rope=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cuda:0", "mps"])
 def test_where_it_was_saved_does_not_matter(models, decoded, device):
     """A checkpoint says of its numbers on which device they were."""
@@ -109,6 +112,7 @@ def test_where_it_was_saved_does_not_matter(models, decoded, device):
     assert decoded(out.getvalue(), made, rope=False) == made
 
 
+@pytest.mark.slow
 def test_nothing_is_trusted_but_the_numbers(models, decoded):
     """Without the right predictions to go by, the same comes out, and so it does with masks that lie."""
     state, made = models[True]
@@ -118,6 +122,7 @@ def test_nothing_is_trusted_but_the_numbers(models, decoded):
     assert decoded(original.saved(state), other, rope=True)["dev"] == made["dev"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("heads", "halves"), [(4, False), (2, True)])
 def test_heads_and_pairs_are_found_out(models, decoded, world, heads, halves, tmp_path):
     """Nothing in a file says how many heads there are; what was handed in does."""
@@ -135,6 +140,7 @@ def test_heads_and_pairs_are_found_out(models, decoded, world, heads, halves, tm
     assert decoded(original.saved(state), made, rope=True) == made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [20, 48])
 def test_beyond_its_positions_a_model_reads_the_end_alone(world, decoded, block):
     """As the original does: some questions, or all of them, outgrow a small model."""
@@ -155,6 +161,7 @@ def without(name):
     return lambda state: {key: tensor for key, tensor in state.items() if key != name}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -176,12 +183,14 @@ def test_another_architecture_is_told_apart(models, decoded, change, words):
         decoded(original.saved(change(dict(state))), made, rope=False)
 
 
+@pytest.mark.slow
 def test_a_vanilla_model_is_no_rope_model(models, decoded):
     state, made = models[False]
     with pytest.raises(Unlike, match="the model has no pos_emb"):
         decoded(original.saved(state), made, rope=True)
 
 
+@pytest.mark.slow
 def test_numbers_that_are_none_come_to_an_end(models, decoded):
     """NaN everywhere is as good a model as any."""
     state, made = models[False]
@@ -189,12 +198,14 @@ def test_numbers_that_are_none_come_to_an_end(models, decoded):
     assert len(decoded(original.saved(nan), made, rope=False)["dev"]) == 30
 
 
+@pytest.mark.slow
 def test_a_few_at_a_time_give_the_same(models, decoded, monkeypatch):
     state, made = models[True]
     monkeypatch.setattr(evaluator, "KEPT", 1)
     assert decoded(original.saved(state), made, rope=True) == made
 
 
+@pytest.mark.slow
 @linux
 def test_original_students_get_all_points(graded, student, world):
     """With code as it was handed in there: one question at a time, and test questions with their newlines."""

@@ -169,6 +169,7 @@ def told(tmp_path_factory, root):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAILURES)
 def test_every_way_to_fail_is_told(told, name):
     _, public, hidden = FAILURES[name]

@@ -261,6 +261,7 @@ def test_all_given_modules_are_known(root: Path) -> None:
     assert {path.name for path in given} - expected <= set(GIVEN)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="isolation needs Linux")
 def test_a_renamed_notebook_earns_the_same_and_an_unknown_one_is_for_a_person(root, tmp_path, sources, capsys):
     solved = notebook(sources.solved()["src/attention.py"])

@@ -107,6 +107,7 @@ def test_one_child_serves_many_calls_and_is_replaced_when_it_dies() -> None:
     assert not Path(f"/proc/{last}").exists()
 
 
+@pytest.mark.slow
 def test_each_call_has_time_of_its_own() -> None:
     def computes() -> bool:
         until = time.process_time() + 0.6

@@ -17,6 +17,7 @@ from autograder.proving.gate import Line, table_text, verify
 from autograder.proving.mistakes import read_table
 
 
+@pytest.mark.slow
 def test_gate_holds_and_prints_one_table(root, capsys):
     assert main(["--root", str(root), "verify"]) == 0, capsys.readouterr().out
     shown = capsys.readouterr().out
@@ -42,6 +43,7 @@ def off(lines):
     return {line.what: line for line in lines if not line.held}
 
 
+@pytest.mark.slow
 def test_gate_stops_a_wrong_solution(gate, repository):
     path = repository / "solutions/src/attention.py"
     path.write_text(path.read_text().replace("a * cos - b * sin, a * sin", "a * cos + b * sin, a * sin"))
@@ -49,6 +51,7 @@ def test_gate_stops_a_wrong_solution(gate, repository):
     assert "default: solutions" in wrong and wrong["default: solutions"].notes
 
 
+@pytest.mark.slow
 def test_gate_stops_a_stub_that_earns_points(gate, repository):
     path = repository / "solutions/src/attention.py"
     marker = "    # BEGIN SOLUTION merge_heads\n"
@@ -58,6 +61,7 @@ def test_gate_stops_a_stub_that_earns_points(gate, repository):
     assert "default: stubs" in off(gate(sources=Sources(repository / "solutions")))
 
 
+@pytest.mark.slow
 def test_gate_stops_a_mistake_that_loses_too_little_or_too_much(gate, table, monkeypatch):
     slug = "attn_scaled.not_scaled"
     for also_breaks in ((), (*table[slug].also_breaks, "split_heads")):
@@ -65,6 +69,7 @@ def test_gate_stops_a_mistake_that_loses_too_little_or_too_much(gate, table, mon
         assert slug in off(gate(slug))
 
 
+@pytest.mark.slow
 def test_gate_stops_a_mistake_that_is_not_named(gate, table, monkeypatch):
     slug = "attn_scaled.not_scaled"
     odd = replace(table[slug], slug="attn_scaled.divided_by_three", body=("return A / 3",))
@@ -74,6 +79,7 @@ def test_gate_stops_a_mistake_that_is_not_named(gate, table, monkeypatch):
     assert wrong["confusion table is clean"].notes == ("attn_scaled.divided_by_three was named nothing",)
 
 
+@pytest.mark.slow
 def test_gate_judges_a_variant_by_the_courses_that_it_names(root, gate, table):
     variants = {one.slug: one for one in read_table(root / "solutions/exercises", "variant")}
     original = variants["span_corruption.stripped_and_rounded"]
@@ -82,6 +88,7 @@ def test_gate_judges_a_variant_by_the_courses_that_it_names(root, gate, table):
     assert "right: span_corruption.stripped_and_rounded" in wrong  # our own courses ask for more
 
 
+@pytest.mark.slow
 def test_gate_knows_what_share_a_mistake_costs(gate, table, monkeypatch):
     """One that costs the core must not keep it; one that costs a further claim must cost that one alone."""
     cheap = table["attn_scaled.scaled_in_float32"]
@@ -94,6 +101,7 @@ def test_gate_knows_what_share_a_mistake_costs(gate, table, monkeypatch):
     assert dear.slug in off(gate(dear.slug))
 
 
+@pytest.mark.slow
 def test_gate_tries_other_forms_of_an_answer(gate, monkeypatch):
     slug = "make_causal_mask.upper_triangle"
     assert {f"{slug} as {form}" for form in ("float32", "int64", "uint8")} <= {line.what for line in gate(slug)}
@@ -101,11 +109,13 @@ def test_gate_tries_other_forms_of_an_answer(gate, monkeypatch):
     assert {what for what in off(gate(slug)) if slug in what} == {f"{slug} as float32"}
 
 
+@pytest.mark.slow
 def test_gate_stops_a_variant_that_loses_points(gate, table):
     lines = off(gate(variants=[table["merge_heads.heads_reversed"]]))
     assert lines["right: merge_heads.heads_reversed"].found.startswith("loses ")
 
 
+@pytest.mark.slow
 def test_gate_grades_what_the_solutions_were_trained_to(gate, trained, repository, answers):
     """With predictions, full marks; without them, or without the answers, it says so and does not hold."""
     code = {name: content for name, content in trained.files.items() if name.startswith("src/")}

@@ -53,6 +53,7 @@ def stable(out: Path, name: str) -> dict:
     return content
 
 
+@pytest.mark.slow
 def test_examples_get_exactly_what_they_earn(root, tmp_path, quick, sources, capsys):
     assert grade(root, tmp_path, "--examples", "--course", quick) == 0
     scores = {path.parent.name: read(tmp_path, path.parent.name)["score"] for path in tmp_path.glob("*/results.json")}
@@ -72,6 +73,7 @@ def test_examples_get_exactly_what_they_earn(root, tmp_path, quick, sources, cap
     assert "ignored __MACOSX" in read(tmp_path, "clumsy")["output"]
 
 
+@pytest.mark.slow
 def test_same_submission_twice_gives_the_same_bytes(root, tmp_path, quick, sources):
     examples = write_examples(root / "solutions", tmp_path / "in")
     chosen = [path for path in examples if path.stem in ("right_anchored", "no_diagonal", "perfect")]
@@ -82,6 +84,7 @@ def test_same_submission_twice_gives_the_same_bytes(root, tmp_path, quick, sourc
         assert len({re.sub(r'"execution_time": [\d.]+', "", text) for text in texts}) == 1
 
 
+@pytest.mark.slow
 def test_ten_honest_submissions_do_not_notice_a_hostile_one(root, tmp_path, quick):
     (tmp_path / "in").mkdir()
     examples = {path.stem: path.read_bytes() for path in write_examples(root / "solutions", tmp_path / "made")}
@@ -111,6 +114,7 @@ HARM = {  # what attn_scaled does -> what the student reads
 }
 
 
+@pytest.mark.slow
 def test_harm_is_ended_and_told_in_words(root, tmp_path, with_deadlines, sources, capsys):
     course = tmp_path / "course.toml"
     # The same file is loaded for part 3, where nothing but stubs has to run here.
@@ -163,6 +167,7 @@ def precompute_rotary_emb(dim, max_positions):
 """
 
 
+@pytest.mark.slow
 def test_hidden_inputs_are_nowhere_in_what_a_student_sees(root, tmp_path, quick, sources):
     """A submission that tells everything it sees, at once and later, in every way it can."""
     files = sources.solved() | {"src/attention.py": sources.texts["src/attention.py"] + TELLTALE}
@@ -187,6 +192,7 @@ def test_hidden_inputs_are_nowhere_in_what_a_student_sees(root, tmp_path, quick,
     assert not [sequence for sequence in secrets if len(sequence) >= 20 and sequence in text]
 
 
+@pytest.mark.slow
 def test_archives_that_cannot_be_taken_in_have_a_result_and_exit_code_1(root, tmp_path, quick, sources, capsys):
     (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 but no more")
     with zipfile.ZipFile(tmp_path / "escape.zip", "w") as archive:
@@ -225,6 +231,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(root, tmp_path, capsys):
         assert words in errors and errors.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_weak_isolation_is_refused_unless_asked_for_in_so_many_words(
     root, tmp_path, quick, sources, monkeypatch, capsys
 ):
@@ -250,6 +257,7 @@ def alive(word: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [1.4, 2.2, 3.4])
 def test_killed_at_any_moment_nothing_is_torn_and_nothing_is_left_running(root, tmp_path, quick, sources, seconds):
     hang = sources.texts["src/dataset.py"].replace(
@@ -288,6 +296,7 @@ def test_killed_at_any_moment_nothing_is_torn_and_nothing_is_left_running(root, 
     assert alive(str(tmp_path)) == []
 
 
+@pytest.mark.slow
 def test_a_bottomless_folder_does_not_stop_the_batch(root, tmp_path, quick, sources, monkeypatch):
     (tmp_path / "den").mkdir(mode=0o711)
     tmp_path.chmod(0o711)
@@ -311,6 +320,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOODS)
 def test_a_flood_of_files_is_stopped(root, tmp_path, quick, sources, kind):
     code = f"\n\nimport time\ndef attn_scaled(A, n_embd, n_heads):\n    {FLOODS[kind]}\n    return A\n"
@@ -322,6 +332,7 @@ def test_a_flood_of_files_is_stopped(root, tmp_path, quick, sources, kind):
     assert "wrote too many files, or too much into them" in row["output"]
 
 
+@pytest.mark.slow
 def test_hidden_rows_tell_no_number_that_student_code_can_choose(root, tmp_path, quick, sources):
     """Exit codes and invented line numbers could carry hidden inputs out, a few bits at a time."""
     code = (

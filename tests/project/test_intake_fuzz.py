@@ -192,6 +192,7 @@ def check_neighbours(target: Path) -> None:
     assert (outer / "canary").read_bytes() == b"alive" and not any((outer / "submission-evil").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "expected"),
     [

@@ -89,6 +89,7 @@ def test_only_the_region_changes(made, sources):
         assert mutant.before != mutant.after
 
 
+@pytest.mark.slow
 def test_checks_kill_a_sample_and_one_that_loops_for_ever_and_spare_an_equivalent(made, sources, monkeypatch):
     monkeypatch.setattr("benchmarks.mutants.SECONDS", 2)
     quick = ("attn_scaled", "make_causal_mask", "merge_heads", "query121", "key142")

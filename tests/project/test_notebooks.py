@@ -133,6 +133,7 @@ def row(content, name):
     return next(test for test in content["tests"] if test["name"] == f"{name} (public)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "folder", "suffix"), [("notebooks", "", "ipynb"), ("exported", "hw/", "py")])
 def test_solved_notebooks_get_full_marks_in_every_form(graded, name, folder, suffix):
     """Beside the untouched src/attention.py; and the report says which file was used."""
@@ -147,6 +148,7 @@ def test_solved_notebooks_get_full_marks_in_every_form(graded, name, folder, suf
     assert given["status"] == "passed"
 
 
+@pytest.mark.slow
 def test_every_answer_reports_its_error_also_when_it_passes(graded):
     content, out = graded
     for slug, error in {"query121": "0.0004", "query131": "0.0201", "key142": "0.0014"}.items():
@@ -156,6 +158,7 @@ def test_every_answer_reports_its_error_also_when_it_passes(graded):
         assert f"(error {error} ≤ 0.05)" in (out / "notebooks/report.html").read_text()
 
 
+@pytest.mark.slow
 def test_near_misses_lose_exactly_their_points_and_are_told_a_direction(graded):
     near, nearer = graded[0]["near"], graded[0]["nearer"]
     assert points(near, QUERIES) == dict.fromkeys(QUERIES, 3) | {"key142": 0}
@@ -168,6 +171,7 @@ def test_near_misses_lose_exactly_their_points_and_are_told_a_direction(graded):
     assert "The weights of the four tokens are" in told
 
 
+@pytest.mark.slow
 def test_a_cell_that_never_ends_or_ends_python_costs_only_itself(graded):
     content = graded[0]["harmed"]
     assert points(content, QUERIES) == dict.fromkeys(QUERIES, 3)
@@ -176,6 +180,7 @@ def test_a_cell_that_never_ends_or_ends_python_costs_only_itself(graded):
     assert sum(steps.values()) == 42
 
 
+@pytest.mark.slow
 def test_after_three_of_them_the_rest_is_not_run_but_what_came_before_counts(graded):
     content = graded[0]["hopeless"]
     assert points(content, QUERIES) == dict.fromkeys(QUERIES, 0) | {"query121": 3}
@@ -185,6 +190,7 @@ def test_after_three_of_them_the_rest_is_not_run_but_what_came_before_counts(gra
     assert "not run, because code before it ended Python itself; do not call exit" in told
 
 
+@pytest.mark.slow
 def test_messages_name_cell_and_line(graded):
     told = row(graded[0]["near"], "attn_scaled")["output"]
     assert f"did not finish within {SECONDS} s" in told and "It was in the loop of line 3" in told
@@ -214,6 +220,7 @@ def test_a_notebook_that_is_not_utf8_is_read_as_latin_1_with_a_note(tmp_path):
     assert Places(taken.root, taken.files).lines("A2S1.ipynb, cell 1") == ["x = 'é'"]
 
 
+@pytest.mark.slow
 def test_the_students_own_check_reads_notebooks_by_the_same_code(repository, capsys):
     student = repository / "student"
     (student / "A2S1.ipynb").write_text(notebook(*a2s1(10)))

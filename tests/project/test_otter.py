@@ -130,6 +130,7 @@ def pictures(notebook):
     return sum("image/png" in o.get("data", {}) for c in notebook["cells"] for o in c.get("outputs", ()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "questions"), [("A2S1", 6), ("A2S2", 9)])
 def test_student_notebook_runs_without_an_error_before_anything_is_solved(all_run, name, questions):
     notebook = all_run[1][f"{name} blank"]
@@ -138,6 +139,7 @@ def test_student_notebook_runs_without_an_error_before_anything_is_solved(all_ru
     assert "install" not in said and "upload" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "questions", "drawn"), [("A2S1", 6, 9), ("A2S2", 9, 9)])
 def test_solved_notebook_passes_every_check_and_draws(all_run, name, questions, drawn):
     notebook = all_run[1][f"{name} solved"]
@@ -147,11 +149,13 @@ def test_solved_notebook_passes_every_check_and_draws(all_run, name, questions, 
     assert "✗" not in outputs(notebook, "checkpoint(") and "not started" not in outputs(notebook)
 
 
+@pytest.mark.slow
 def test_the_three_checkpoints_agree_with_torch(all_run):
     assert outputs(all_run[1]["A2S2 solved"], "checkpoint(n_heads=").count("✓") == 3
     assert outputs(all_run[1]["A2S2 blank"], "checkpoint(n_heads=").count("not started yet") == 3
 
 
+@pytest.mark.slow
 def test_an_exception_is_placed_in_its_cell(all_run):
     said = outputs(all_run[1]["A2S2 blank"], 'grader.check("q2_1_3")').split("✗ ", 1)[1]
     number = [cell for cell in all_run[1]["A2S2 blank"]["cells"] if cell["cell_type"] == "code"][-2]["execution_count"]
@@ -170,6 +174,7 @@ def possible(course, name):
     return {slug: course.items[slug].points for question, slug in questions(course).items() if question[1] == number}
 
 
+@pytest.mark.slow
 def test_otter_gives_full_marks_to_the_solved_and_nothing_to_the_blank(all_run, course):
     for name in ("A2S1", "A2S2"):
         full = possible(course, name)
@@ -177,6 +182,7 @@ def test_otter_gives_full_marks_to_the_solved_and_nothing_to_the_blank(all_run, 
         assert of_otter(course, all_run[0][f"{name} blank"]) == dict.fromkeys(full, 0)
 
 
+@pytest.mark.slow
 def test_otter_takes_exactly_the_near_miss_points(all_run, course):
     results = all_run[0]["A2S1 near miss"]
     assert of_otter(course, results) == possible(course, "A2S1") | {"key142": 0}
@@ -189,6 +195,7 @@ def exported(text):
     return PythonExporter().from_notebook_node(nbformat.reads(text, 4))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["py", "ipynb"])
 @pytest.mark.parametrize("what", HANDED_IN)
 def test_our_grader_gives_the_same_points(all_run, handed_in, course, warm, tmp_path, what, form):
@@ -204,6 +211,7 @@ def test_our_grader_gives_the_same_points(all_run, handed_in, course, warm, tmp_
     assert scores == of_otter(course, all_run[0][what])
 
 
+@pytest.mark.slow
 def test_two_builds_give_the_same_bytes(zips, plan, tree, root, monkeypatch):
     """What students get is also compared with what is committed, whenever `release --check` runs."""
     monkeypatch.setattr(assign, "_assigned", assign._assigned.__wrapped__)
@@ -212,6 +220,7 @@ def test_two_builds_give_the_same_bytes(zips, plan, tree, root, monkeypatch):
     assert again == {"otter-A2S1.zip": zips["otter-A2S1.zip"]}
 
 
+@pytest.mark.slow
 def test_otters_zip_holds_checks_and_no_solution(zips, plan):
     for content in zips.values():
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -223,6 +232,7 @@ def test_otters_zip_holds_checks_and_no_solution(zips, plan):
     assert b"hidden=True" in files["tests/q2_3_1.py"]
 
 
+@pytest.mark.slow
 def test_student_tests_of_otter_hold_no_hidden_check(tree):
     tests = {name: text for name, text in tree.items() if name.startswith("notebooks/tests/")}
     assert len(tests) == 15 and not any(b"hidden'" in text or b"hidden=True" in text for text in tests.values())
@@ -285,6 +295,7 @@ run()
 """
 
 
+@pytest.mark.slow
 def test_in_colab_the_notebook_asks_for_the_zip_and_needs_nothing_else(tree, handed_in, tmp_path):
     """Only the notebook is there, without Otter and matplotlib; then student.zip is uploaded."""
     (tmp_path / "mine.ipynb").write_text(handed_in["A2S1 solved"])

@@ -29,6 +29,7 @@ def row(content, name):
     return found | {"output": " ".join(found["output"].split())}
 
 
+@pytest.mark.slow
 @linux
 def test_another_architecture_waits_for_a_person(graded, student):
     """What has no threshold earns its points; what has one, does when somebody has read the code."""
@@ -46,6 +47,7 @@ def test_another_architecture_waits_for_a_person(graded, student):
         assert "leaderboard" not in content
 
 
+@pytest.mark.slow
 @linux
 def test_a_model_that_computes_otherwise_waits_for_a_person(graded, student):
     """Its tensors have the right names, so that the grader computes; what its own code makes may still be honest."""
@@ -62,6 +64,7 @@ def test_a_model_that_computes_otherwise_waits_for_a_person(graded, student):
     assert said["score"] == 0 and "differ from what your parameters give" in said["output"]
 
 
+@pytest.mark.slow
 @linux
 def test_nothing_that_the_code_wrote_is_shown(graded, student):
     """Neither a line, nor how many lines, nor how many of them differ."""
@@ -91,6 +94,7 @@ RAISES = {
 }
 
 
+@pytest.mark.slow
 @linux
 def test_code_that_does_not_predict_is_told_so(graded, student):
     honest = student["OWN"]()
@@ -129,6 +133,7 @@ def here(tmp_path, student):
     return run
 
 
+@pytest.mark.slow
 def test_all_lines_that_count_are_made_again_in_no_order_that_is_known(here, student, monkeypatch):
     """And nothing is left of it, in memory or on disk."""
     before = sys.path[:], sys.modules["__main__"], Path.cwd(), set(sys.modules)
@@ -146,6 +151,7 @@ def test_all_lines_that_count_are_made_again_in_no_order_that_is_known(here, stu
     assert not {"model", "tqdm"} & (set(sys.modules) - before[3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "runs"), [(None, 2), ("Nowhere", 1)])
 def test_scrambled_parameters_are_tried_only_where_they_could_tell(here, student, monkeypatch, place, runs):
     """If everybody was born somewhere else than predicted, nothing right can come out of them."""

@@ -847,6 +847,7 @@ def assert_calm(seen):
     assert seen["overflow"] <= 0
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_finds_nothing_to_run_in_a_hostile_page(tmp_path: Path):
     data, everything = result(), "".join(HOSTILE[:-1])
@@ -855,6 +856,7 @@ def test_browser_finds_nothing_to_run_in_a_hostile_page(tmp_path: Path):
     assert seen["width"] == 390
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_sorts_and_searches_the_class(tmp_path: Path):
     data = summary()
@@ -923,6 +925,7 @@ const down = async () => {
 """
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_keeps_a_large_class_light_and_sorts_and_finds_all_of_it(tmp_path: Path):
     data = summary(1000)
@@ -951,6 +954,7 @@ def test_browser_keeps_a_large_class_light_and_sorts_and_finds_all_of_it(tmp_pat
     }
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_adds_rows_as_one_scrolls_or_all_of_them_at_once(tmp_path: Path):
     steps = """
@@ -981,6 +985,7 @@ def test_browser_adds_rows_as_one_scrolls_or_all_of_them_at_once(tmp_path: Path)
     }
 
 
+@pytest.mark.slow
 @in_browser
 @pytest.mark.parametrize("script", ["", SCRIPT.replace("const STEP = 100;", "throw new Error('broken');")])
 def test_browser_shows_all_rows_without_the_script_or_if_it_fails(tmp_path: Path, script):
@@ -1001,6 +1006,7 @@ def test_style_sheet_and_script_agree_on_how_many_rows_come_first():
     assert f".scripted #students tbody tr:nth-child(n+{int(step) + 1}){{display:none}}" in markup.CSS
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_sorts_times_by_what_they_mean(tmp_path: Path):
     data = summary()
@@ -1021,6 +1027,7 @@ def test_browser_sorts_times_by_what_they_mean(tmp_path: Path):
     assert moved == [moments[2], moments[0], moments[1], "soon", ""]
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_finds_names_without_their_letters(tmp_path: Path):
     asked = {
@@ -1036,6 +1043,7 @@ def test_browser_finds_names_without_their_letters(tmp_path: Path):
     assert dict(zip(asked, seen["seen"], strict=True)) == {text: [name] for text, name in asked.items()}
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_shows_only_those_of_a_kind(tmp_path: Path):
     data = summary()
@@ -1072,6 +1080,7 @@ def test_browser_shows_only_those_of_a_kind(tmp_path: Path):
     }
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_filters_by_notes_and_by_what_was_refused(tmp_path: Path):
     steps = """
@@ -1094,6 +1103,7 @@ def test_browser_filters_by_notes_and_by_what_was_refused(tmp_path: Path):
     }
 
 
+@pytest.mark.slow
 @in_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_browser_draws_all_bars_within_the_page(tmp_path: Path, width):
@@ -1128,6 +1138,7 @@ def test_browser_draws_all_bars_within_the_page(tmp_path: Path, width):
             assert apart, (drawn["said"][i], one, other)
 
 
+@pytest.mark.slow
 @in_browser
 def test_browser_would_have_noticed(tmp_path: Path):
     """The listeners hear what the policy stops: without this, silence would prove nothing."""

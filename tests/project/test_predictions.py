@@ -249,6 +249,7 @@ def row(content, name):
     return found | {"output": " ".join(found["output"].split())}
 
 
+@pytest.mark.slow
 @linux
 def test_honest_students_get_all_points(graded, student, tmp_path):
     """Of both formats, from below other folders, and with predictions that were made with other numbers of threads."""
@@ -267,6 +268,7 @@ def test_honest_students_get_all_points(graded, student, tmp_path):
     assert found["new"]["leaderboard"] == [{"name": "predictions_rope", "value": 0.6167, "order": "desc"}]
 
 
+@pytest.mark.slow
 @linux
 def test_code_is_not_run_for_it(graded, student):
     """Whatever src/ does, it has no say."""
@@ -275,6 +277,7 @@ def test_code_is_not_run_for_it(graded, student):
     assert graded({"loud": files}, student["ANSWERS"])["loud"]["score"] == 18
 
 
+@pytest.mark.slow
 @linux
 def test_a_few_differences_are_rounding_and_more_are_not(graded, student):
     """Of 60, three may differ, and one of them may have become a right answer; what counts is what was computed."""
@@ -301,6 +304,7 @@ def test_a_few_differences_are_rounding_and_more_are_not(graded, student):
         assert row(found[name], "predictions_vanilla (public)")["score"] == 2
 
 
+@pytest.mark.slow
 @linux
 def test_of_the_test_questions_nothing_is_shown(graded, student):
     honest = student["HANDS_IN"]()
@@ -311,6 +315,7 @@ def test_of_the_test_questions_nothing_is_shown(graded, student):
     assert "leaderboard" not in found  # not with an accuracy that nobody has computed
 
 
+@pytest.mark.slow
 @linux
 def test_accuracy_below_the_threshold_is_told(graded, student):
     found = graded({"weak": student["HANDS_IN"](share=0.05)}, student["ANSWERS"])["weak"]
@@ -319,6 +324,7 @@ def test_accuracy_below_the_threshold_is_told(graded, student):
     assert row(found, "predictions_vanilla (hidden)")["score"] == 0
 
 
+@pytest.mark.slow
 @linux
 def test_without_answers_nobody_is_blamed_and_with_others_all_is_graded_again(graded, student):
     honest, records = student["HANDS_IN"](), []
@@ -333,6 +339,7 @@ def test_without_answers_nobody_is_blamed_and_with_others_all_is_graded_again(gr
         assert found["honest"]["score"] == 18 and records[-1].kept is kept
 
 
+@pytest.mark.slow
 @linux
 def test_a_grader_elsewhere_has_the_answers_too(root, trained, answers):
     """As on a cluster: all that it needs travels with the first submission."""
@@ -349,6 +356,7 @@ def test_a_grader_elsewhere_has_the_answers_too(root, trained, answers):
     assert len(found) == 13 and {verdict for _, verdict in found} == {"passed"}
 
 
+@pytest.mark.slow
 @linux
 def test_the_command_says_at_once_that_answers_are_missing(repository, trained, tmp_path, capsys):
     (tmp_path / "one.zip").write_bytes(zipped(trained.files))

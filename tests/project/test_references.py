@@ -23,6 +23,7 @@ KNOWN = read_knowledge(Path(__file__).parents[2] / "solutions/exercises")
 TENSORS = [slug for slug in KNOWN if slug in EXERCISES]
 
 
+@pytest.mark.slow
 def test_making_them_again_gives_the_same_bytes(root, sources, table, course):
     few = [mistake for mistake in table.values() if mistake.exercise in ("self_attention", "attn_scaled")]
     homes = parts_of(root / "tests/public")
@@ -159,6 +160,7 @@ def test_close_is_about_shape_dtype_infinities_and_scale():
     assert not close(torch.zeros(3), torch.full((3,), 1e-9), 1e-5)
 
 
+@pytest.mark.slow
 def test_check_catches_a_changed_reference_and_references_repairs_it(few_mistakes, capsys):
     path = few_mistakes / "tests/hidden/attention/references/attn_scaled.safetensors"
     good = path.read_bytes()
@@ -173,6 +175,7 @@ def test_check_catches_a_changed_reference_and_references_repairs_it(few_mistake
     assert path.read_bytes() == good
 
 
+@pytest.mark.slow
 def test_check_catches_a_changed_solution(few_mistakes, capsys):
     path = few_mistakes / "solutions/src/attention.py"
     path.write_text(path.read_text().replace("math.sqrt(n_embd / n_heads)", "math.sqrt(n_embd)", 1))

@@ -29,6 +29,7 @@ def test_committed_student_tree_is_up_to_date(root, capsys):
     assert main(["--root", str(root), "release", "--check"]) == 0, capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", ["solutions/src/attention.py", "student/src/attention.py", "solutions/README.md"])
 def test_check_catches_one_changed_line_and_changes_nothing(repository, capsys, changed):
     path = repository / changed
@@ -39,6 +40,7 @@ def test_check_catches_one_changed_line_and_changes_nothing(repository, capsys, 
     assert contents(repository / "student") == before
 
 
+@pytest.mark.slow
 def test_check_catches_missing_and_extra_files(repository, capsys):
     (repository / "student/check.py").unlink()
     (repository / "student/mine.py").write_text("x = 1\n")
@@ -47,6 +49,7 @@ def test_check_catches_missing_and_extra_files(repository, capsys):
     assert "check.py is missing" in errors and "mine.py was not made by release" in errors
 
 
+@pytest.mark.slow
 def test_release_repairs_the_tree(repository):
     (repository / "student/check.py").unlink()
     (repository / "student/src/dataset.py").write_text("spoilt\n")
@@ -54,6 +57,7 @@ def test_release_repairs_the_tree(repository):
     assert run(repository, "--check") == 0
 
 
+@pytest.mark.slow
 def test_release_never_deletes_what_it_did_not_make(repository, capsys):
     mine = repository / "student/notes.txt"
     mine.write_text("a day's work\n")
@@ -64,6 +68,7 @@ def test_release_never_deletes_what_it_did_not_make(repository, capsys):
     assert not mine.exists()
 
 
+@pytest.mark.slow
 def test_malformed_marker_is_one_line_and_leaves_the_tree_alone(repository, capsys):
     path = repository / "solutions/src/dataset.py"
     path.write_text(path.read_text().replace("# END SOLUTION span_corruption", "# END SOLUTION span"))
@@ -74,6 +79,7 @@ def test_malformed_marker_is_one_line_and_leaves_the_tree_alone(repository, caps
     assert contents(repository / "student") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [
@@ -103,6 +109,7 @@ def test_leaks_stop_the_release(repository, capsys, file, text, complaint):
     assert contents(repository / "student") == before
 
 
+@pytest.mark.slow
 def test_hidden_tensor_in_a_file_stops_the_release(repository, capsys):
     hidden = (repository / "tests/hidden/attention/references/split_heads.safetensors").read_bytes()
     public = repository / "tests/public/attention/references/split_heads.safetensors"
@@ -111,6 +118,7 @@ def test_hidden_tensor_in_a_file_stops_the_release(repository, capsys):
     assert "holds tests/hidden/attention/references/split_heads.safetensors: x of case" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_held_out_answers_stop_the_release(repository, capsys):
     answers = repository / "data/held_out/birth_test.tsv"
     answers.parent.mkdir(parents=True)
@@ -177,12 +185,14 @@ def test_a_notebook_that_lost_a_cell_is_not_fit_to_go_out(root):
     assert any(line.startswith("notebooks/A2S1.ipynb: a cell is missing or changed: 'def attention") for line in wrong)
 
 
+@pytest.mark.slow
 def test_pattern_that_matches_nothing_is_an_error(repository, capsys):
     (repository / "solutions/requirements.txt").unlink()
     assert run(repository) == 2
     assert "solutions/requirements.txt matches no file" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["copy = 3", "[[copy]]\nfrom = 'solutions'", "not toml"])
 def test_wrong_release_file_is_one_line(repository, capsys, text):
     (repository / "solutions/release.toml").write_text(text)
@@ -191,6 +201,7 @@ def test_wrong_release_file_is_one_line(repository, capsys, text):
     assert errors.count("\n") == 1 and "release.toml" in errors
 
 
+@pytest.mark.slow
 def test_zip_is_reproducible_and_complete(repository):
     made = []
     for _ in range(2):
@@ -229,6 +240,7 @@ def test_normalised_sees_through_disguise():
     assert normalised("    return A / B  # quick") == normalised("# RETURN A/B")
 
 
+@pytest.mark.slow
 def test_student_tree_stands_alone(repository, tmp_path_factory):
     """The check runs from the student tree alone, outside of the repository."""
     alone = tmp_path_factory.mktemp("alone")

@@ -175,6 +175,7 @@ def test_the_index_finds_what_comparing_all_finds():
     assert expected
 
 
+@pytest.mark.slow
 def test_order_and_hash_seed_change_nothing(root, sources, given, tmp_path):
     text = sources.mutant()
     submissions = {"a": text, "b": disguised(text, *DISGUISES), "c": disguised(text, renamed)}
@@ -197,6 +198,7 @@ def test_order_and_hash_seed_change_nothing(root, sources, given, tmp_path):
         assert ran.stdout == f"{found}\n"
 
 
+@pytest.mark.slow
 def test_a_copy_is_found_among_three_hundred(sources, ways, given):
     rng = random.Random(7)
     submissions = {
@@ -206,6 +208,7 @@ def test_a_copy_is_found_among_three_hundred(sources, ways, given):
     assert ("123", "copy") in [(pair.one, pair.other) for pair in similarity.similar(submissions, given).pairs]
 
 
+@pytest.mark.slow
 def test_a_class_of_copies_gives_no_more_pairs_than_anyone_reads(sources, given):
     """Of four circles of friends, none is a third of the class."""
     found = similarity.similar(

@@ -70,6 +70,7 @@ def solved(packed, sources, trained, tmp_path_factory) -> tuple[int, dict, Path]
     return *run(packed, path, "--late", 26), path.with_suffix(".json")
 
 
+@pytest.mark.slow
 def test_solution_gets_full_marks_and_is_told_to_be_late(solved):
     code, content, _ = solved
     assert code == 0 and content["score"] == 120
@@ -79,11 +80,13 @@ def test_solution_gets_full_marks_and_is_told_to_be_late(solved):
     assert content["extra_data"]["student"]["people"][0]["email"] == "ada@example.edu"
 
 
+@pytest.mark.slow
 def test_container_has_no_namespaces(solved):
     expected = "root without namespaces" if os.getuid() == 0 else "ordinary user"
     assert solved[1]["extra_data"]["isolation"] == expected
 
 
+@pytest.mark.slow
 def test_stub_gets_nothing_and_the_same_results_as_by_hand(packed, course, blank, sources, root, tmp_path, capsys):
     path = tmp_path / "blank.zip"
     inner = zipped({"mine.zip": zipped(sources.solved())})
@@ -101,6 +104,7 @@ def test_stub_gets_nothing_and_the_same_results_as_by_hand(packed, course, blank
         assert content[key] == by_hand[key], key
 
 
+@pytest.mark.slow
 def test_hostile_submission_writes_no_results(packed, blank, root, tmp_path):
     attack = "\n".join((root / f"tests/project/attacks/{name}.py").read_text() for name in ATTACKS)
     path = tmp_path / "hostile.zip"
@@ -111,6 +115,7 @@ def test_hostile_submission_writes_no_results(packed, blank, root, tmp_path):
     assert content["extra_data"]["could_not_grade"] == ""  # all of it was judged
 
 
+@pytest.mark.slow
 def test_platforms_timeout_leaves_valid_results_of_nothing(packed, blank, tmp_path, capsys):
     path = tmp_path / "endless.zip"
     path.write_bytes(zipped(blank | {"src/attention.py": "while True:\n    pass\n"}))
@@ -121,6 +126,7 @@ def test_platforms_timeout_leaves_valid_results_of_nothing(packed, blank, tmp_pa
     assert content["score"] == 0 and "did not finish" in content["output"]
 
 
+@pytest.mark.slow
 def test_over_the_daily_limit_nothing_is_run_and_nothing_changes(packed, solved, blank, tmp_path, capsys):
     path = tmp_path / "third.zip"
     path.write_bytes(zipped(blank))

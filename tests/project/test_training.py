@@ -104,6 +104,7 @@ def trained(tmp_path_factory, root, tiny_world):
     return SimpleNamespace(place=place, said=[done.stdout for done in said], told=[done.stderr for done in said])
 
 
+@pytest.mark.slow
 def test_the_pipeline_learns(trained, tiny_world):
     """The corpus is learnt, as far as it can be known, and the questions that were trained are answered."""
     losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", trained.told[0])]
@@ -114,6 +115,7 @@ def test_the_pipeline_learns(trained, tiny_world):
     assert right >= 0.7 * len(tiny_world.train)
 
 
+@pytest.mark.slow
 def test_the_pipeline_says_and_writes_what_it_should(trained, tiny_world):
     pretraining, finetuning, dev, test = trained.said
     assert "parameters in rope.pretrain.params" in pretraining
@@ -134,6 +136,7 @@ def notes(path):
         return json.loads(file.metadata()["made_by"])
 
 
+@pytest.mark.slow
 def test_parameters_hold_numbers_and_notes_alone(trained):
     path = trained.place / "rope.finetune.params"
     assert notes(path)["recipe"] == "tiny" and notes(path)["config"]["rope"] is True
@@ -158,6 +161,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_parameters_also_after_an_interruption(place):
     run(place, *PRETRAIN)
     first = (place / "rope.pretrain.params").read_bytes()
@@ -184,6 +188,7 @@ def test_the_same_seed_gives_the_same_parameters_also_after_an_interruption(plac
     assert (place / "rope.pretrain.params").read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_what_was_saved_by_another_training_is_not_taken_up(place):
     (place / "rope.pretrain.params.resume").write_bytes(b"half a fi")
     assert "cannot be read; beginning anew" in run(place, *PRETRAIN).stderr
@@ -191,6 +196,7 @@ def test_what_was_saved_by_another_training_is_not_taken_up(place):
     assert "belongs to another training; beginning anew" in run(place, *PRETRAIN).stderr
 
 
+@pytest.mark.slow
 def test_what_was_saved_stays_until_the_parameters_are_written(place):
     for name, old, new in (
         ("trainer.py", "SAVE_EVERY = 60", "SAVE_EVERY = 0"),
@@ -203,6 +209,7 @@ def test_what_was_saved_stays_until_the_parameters_are_written(place):
     assert (place / "rope.pretrain.params.resume").is_file()
 
 
+@pytest.mark.slow
 def test_mistakes_are_told_in_one_line(place, trained):
     def told(*arguments):
         done = run(place, *arguments, check=False)
@@ -240,6 +247,7 @@ def test_mistakes_are_told_in_one_line(place, trained):
     assert "data/wiki.txt is not UTF-8 text" in told(*PRETRAIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["initialize_model", "pretrain", "finetune", "span_corruption"])
 def test_an_unfinished_part_is_named(place, root, part):
     from autograder.publishing import regions
@@ -256,6 +264,7 @@ def test_an_unfinished_part_is_named(place, root, part):
     assert "not finished yet" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_shape_of_the_original_files_is_fine(place, tiny_world):
     """254 distinct characters, odd ones in names, an empty last line, no newline at the end, Windows's newlines."""
     files = tiny_world.files()
@@ -277,6 +286,7 @@ def test_the_shape_of_the_original_files_is_fine(place, tiny_world):
         assert notes(place / "v")["config"]["vocab_size"] == 256
 
 
+@pytest.mark.slow
 def test_london_baseline(place):
     done = run(place, script="london_baseline.py")
     lines = (place / "data/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
@@ -285,6 +295,7 @@ def test_london_baseline(place):
     assert "always London" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["namedata", "charcorruption"])
 def test_dataset_prints_examples(place, what):
     lines = run(place, what, script="dataset.py").stdout.splitlines()
@@ -293,6 +304,7 @@ def test_dataset_prints_examples(place, what):
     assert done.returncode == 1 and "say what to show" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_sets_the_epochs_and_says_what_they_take(place):
     told = run(place, *PRETRAIN, "--epochs", "1").stderr
     assert "recipe tiny: 0.1 M parameters, 1 x 65 texts, less than a minute on two cores" in told
@@ -302,6 +314,7 @@ def test_the_command_line_sets_the_epochs_and_says_what_they_take(place):
     assert "epoch 1/1 " in told and "chooses another" not in told
 
 
+@pytest.mark.slow
 def test_the_corpus_chooses_the_recipe(place):
     """One as large as the original course's takes another recipe than ours, and that is said."""
     (place / "data/wiki.txt").write_text("Ada Lovelace. Ada was born in London .\n" * 7000)
@@ -418,6 +431,7 @@ def test_recipes_are_those_of_the_issue(src, root):
     assert 3.2e6 < parameters < 3.5e6
 
 
+@pytest.mark.slow
 def test_collecting_a_submission(root, trained, tmp_path):
     import zipfile
 

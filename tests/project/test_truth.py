@@ -22,6 +22,7 @@ def given(asked):
     return truth.Material(cases, asked["text"], asked["block_size"])
 
 
+@pytest.mark.slow
 def test_every_statement_on_every_mistake_is_true(root, sources, table, tmp_path):
     mutants = {slug: sources.mutant(mistake) for slug, mistake in table.items()}
     feedback.lay_out_all(tmp_path / "mutants", mutants, sources)
@@ -172,6 +173,7 @@ def test_a_sentence_that_nobody_knows_is_an_error(given, sources):
         truth.holds("Perhaps it rains.", about)
 
 
+@pytest.mark.slow
 def test_a_report_is_taken_apart(root, sources, table, tmp_path):
     mutants = {"split_heads.interleaved": sources.mutant(table["split_heads.interleaved"])}
     feedback.lay_out_all(tmp_path / "mutants", mutants, sources)
