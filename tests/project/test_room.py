@@ -454,7 +454,7 @@ def test_only_student_code_is_told_of_packages_that_are_not_there():
         "        continue\n"
         "    raise SystemExit('a stand-in for everybody')\n"
     )
-    subprocess.run([sys.executable, "-c", program], cwd=Path(packages.__file__).parents[1], check=True)
+    subprocess.run([sys.executable, "-c", program], cwd=Path(packages.__file__).parents[2], check=True)
 
 
 # Library kernels, and writing into arguments

@@ -315,8 +315,8 @@ def test_the_grader_below_the_root_is_not_the_students_code(tmp_path, monkeypatc
     (tmp_path / "src").mkdir()
     (tmp_path / "src/attention.py").write_text("def merge_heads(y):\n    return y.nothing\n")
     monkeypatch.setattr("autograder.running.frames.GRADER", (f"{tmp_path}/autograder/",))
-    (tmp_path / "autograder").mkdir()
     helper = tmp_path / "autograder/running/perform.py"
+    helper.parent.mkdir(parents=True)
     helper.write_text("def called(function, *all):\n    return function(*all)\n")
     space = {}
     exec(compile(helper.read_text(), str(helper), "exec"), space)
